@@ -182,6 +182,20 @@ Facts FactsOfConstant(const model::Tensor& tensor) {
   return facts.values.low <= facts.values.high ? facts : FactsOfAnything(tensor.type());
 }
 
+std::optional<Sizes> SizesOfConstant(const model::Tensor& tensor) {
+  if (tensor.elements() > kMostReadElements || !model::IsComputable(tensor.dtype())) {
+    return std::nullopt;
+  }
+  Sizes sizes{0, kInfinity};
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    const double size = std::abs(tensor.GetDouble(i));
+    if (std::isnan(size)) return Sizes{kInfinity, 0};
+    sizes.largest = std::max(sizes.largest, size);
+    if (size > 0) sizes.smallest = std::min(sizes.smallest, size);
+  }
+  return sizes;
+}
+
 Facts FactsOfOperator(const ops::OpDef& def, const model::AttributeMap& attributes,
                       std::span<const FactInput> inputs, const model::TensorType& output) {
   Facts facts{.values = BoundsOf(def, attributes, inputs, output)};

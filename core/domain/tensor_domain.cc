@@ -116,8 +116,12 @@ OpId TensorDomain::Constant(const model::Tensor& tensor) {
   OpWord word;
   word.sort = OpWord::Sort::kConstant;
   word.name = "Constant";
+  std::string key = absl::StrCat("constant ", tensor.digest().Hex());
+  if (word_by_key_.contains(key)) return word_by_key_.at(key);
   word.constant = tensor;
-  return Intern(absl::StrCat("constant ", tensor.digest().Hex()), std::move(word));
+  if (model::IsComputable(tensor.dtype())) word.constant_facts = FactsOfConstant(tensor);
+  word.constant_sizes = SizesOfConstant(tensor);
+  return Intern(std::move(key), std::move(word));
 }
 
 OpId TensorDomain::Absent() {
@@ -288,9 +292,10 @@ absl::Status TensorDomain::Make(const EGraph& graph, OpId op, std::span<const Cl
     case OpWord::Sort::kConstant:
       data.type = data.measured = word.constant->type();
       data.constant = word.constant;
+      data.constant_sizes = word.constant_sizes;
       data.weight_only = true;
       data.elements = data.measured_elements = ops::ElementsOf(*word.constant);
-      if (model::IsComputable(data.type.dtype)) data.facts = FactsOfConstant(*word.constant);
+      data.facts = word.constant_facts;
       break;
     case OpWord::Sort::kAbsent:
       data.absent = true;
@@ -325,7 +330,10 @@ absl::StatusOr<bool> TensorDomain::Join(ClassData& kept, const ClassData& other)
   if (other.read_by_step) {
     kept.read_by_step = kept.read_by_step.value_or(false) || *other.read_by_step;
   }
-  if (!kept.constant) kept.constant = other.constant;
+  if (!kept.constant) {
+    kept.constant = other.constant;
+    kept.constant_sizes = other.constant_sizes;
+  }
   if (!kept.elements) kept.elements = other.elements;
   if (!kept.measured_elements) kept.measured_elements = other.measured_elements;
   return changed;

@@ -63,6 +63,9 @@ struct OpWord {
   model::AttributeMap attributes;
   uint32_t index = 0;
   std::optional<model::Tensor> constant;
+  // Of the constant, kept because e-nodes of the word come and go.
+  Facts constant_facts;
+  std::optional<Sizes> constant_sizes;
   TypePair types;  // kInput and kOutput only.
 };
 
@@ -72,6 +75,7 @@ struct ClassData {
   model::TensorType type;
   model::TensorType measured;
   std::optional<model::Tensor> constant;  // The value itself.
+  std::optional<Sizes> constant_sizes;    // Of it.
   bool weight_only = false;               // Folding computes it; see TakesTooLongToFold.
   bool absent = false;
   // The elements of a small integer tensor, as far as known, for either type; may have symbols.

@@ -28,7 +28,7 @@ class Instance {
     roots_ = take(program.search.root_registers.size());
     const std::span<const TermId> variables = take(program.search.variable_registers.size());
     variables_.assign(variables.begin(), variables.end());
-    for (uint32_t i = 0; i < program.num_lists; ++i) {
+    for (uint32_t i = 0; i < program.num_lists(); ++i) {
       lists_.push_back(take(ops_[program.num_op_variables + i]));
     }
     for (const RightTerm& let : program.lets) {

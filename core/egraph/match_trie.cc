@@ -17,9 +17,9 @@ bool MatchTrie::Fits(const Program& program) {
   return std::ranges::all_of(program.deltas, small);
 }
 
-void MatchTrie::Add(const OpTable& table, uint32_t rule, const Program& program) {
-  if (rule >= paths_.size()) paths_.resize(rule + 1);
-  for (const Plan& plan : program.deltas) AddPlan(table, rule, program, plan);
+void MatchTrie::Add(const OpTable& table, uint32_t index, const Program& program) {
+  if (index >= paths_.size()) paths_.resize(index + 1);
+  for (const Plan& plan : program.deltas) AddPlan(table, index, program, plan);
 }
 
 uint32_t MatchTrie::LeafIndex(OpId op) {
@@ -32,15 +32,15 @@ uint32_t MatchTrie::LeafIndex(OpId op) {
   return static_cast<uint32_t>(known - leaves_.begin());
 }
 
-void MatchTrie::AddPlan(const OpTable& table, uint32_t rule, const Program& program,
+void MatchTrie::AddPlan(const OpTable& table, uint32_t index, const Program& program,
                         const Plan& plan) {
   std::vector<uint32_t> renumbered(plan.num_registers, kNoIndex);
   Emission emission;
-  emission.rule = rule;
+  emission.program = index;
   for (const Plan::Leaf& leaf : plan.leaves) {
-    const uint32_t index = LeafIndex(leaf.op);
-    renumbered[leaf.class_register] = kFirstLeaf + index;
-    emission.leaves.push_back({index, leaf.earlier});
+    const uint32_t of_leaf = LeafIndex(leaf.op);
+    renumbered[leaf.class_register] = kFirstLeaf + of_leaf;
+    emission.leaves.push_back({of_leaf, leaf.earlier});
   }
   uint32_t next = 0;
   uint32_t at = 0;
@@ -69,13 +69,14 @@ void MatchTrie::AddPlan(const OpTable& table, uint32_t rule, const Program& prog
     }
     if (step.op.valid()) step.kind = table.Kind(step.op);
     at = ChildFor(at, step, guard, std::move(guard_registers));
-    paths_[rule].push_back(at);
+    paths_[index].push_back(at);
   }
   for (uint32_t root : plan.root_registers) emission.registers.push_back(renumbered[root]);
   for (uint32_t variable : plan.variable_registers) {
     emission.registers.push_back(renumbered[variable]);
   }
   emission.num_ops = program.num_op_variables;
+  emission.num_lists = program.num_lists();
   nodes_[at].emissions.push_back(std::move(emission));
 }
 
@@ -117,9 +118,9 @@ bool MatchTrie::Enable(std::vector<bool> searched) {
     enabled_for_ = std::move(searched);
     for (const uint32_t node : on_paths_) DisableNode(nodes_[node]);
     on_paths_.clear();
-    for (size_t rule = 0; rule < paths_.size(); ++rule) {
-      const std::vector<uint32_t>& path = paths_[rule];
-      if (enabled_for_[rule]) on_paths_.insert(on_paths_.end(), path.begin(), path.end());
+    for (size_t i = 0; i < paths_.size(); ++i) {
+      const std::vector<uint32_t>& path = paths_[i];
+      if (enabled_for_[i]) on_paths_.insert(on_paths_.end(), path.begin(), path.end());
     }
     // Children have larger indices than their parents, so they come first.
     std::ranges::sort(on_paths_, std::greater<>());
@@ -142,7 +143,8 @@ void MatchTrie::EnableNode(Node& node) {
   for (Emission& emission : node.emissions) {
     const auto there = [this](const LeafUse& use) { return leaves_[use.leaf].node.valid(); };
     const auto changed = [this](const LeafUse& use) { return leaves_[use.leaf].changed; };
-    emission.enabled = enabled_for_[emission.rule] && std::ranges::all_of(emission.leaves, there);
+    emission.enabled =
+        enabled_for_[emission.program] && std::ranges::all_of(emission.leaves, there);
     emission.looks_at_leaves = std::ranges::any_of(emission.leaves, changed);
     node.enabled |= emission.enabled;
   }
@@ -157,8 +159,8 @@ void MatchTrie::EnableNode(Node& node) {
 std::optional<MatchTrie::Walk> MatchTrie::Join(uint32_t child) const {
   const Node& node = nodes_[child];
   const Instruction& step = node.step;
-  if (step.code != Code::kDown || step.num_children > 2 || node.children.size() != 1 ||
-      !node.emissions.empty()) {
+  if (step.code != Code::kDown || step.num_children > 2 || step.list != kNoIndex ||
+      node.children.size() != 1 || !node.emissions.empty()) {
     return std::nullopt;
   }
   const Instruction& next = nodes_[node.children[0]].step;
@@ -182,7 +184,8 @@ void MatchTrie::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
   const Walk::Branch branch = {child, Wanted(step.kind, position)};
   uint32_t kinds = 0;
   if (step.code == Code::kDown) {
-    kinds = step.num_children == 0 ? ClassRow::kLeafBit : ClassRow::MemberBit(step.kind);
+    if (step.num_children == 0) kinds |= ClassRow::kLeafBit;
+    if (step.num_children > 0 || step.list != kNoIndex) kinds |= ClassRow::MemberBit(step.kind);
   }
   if (step.code == Code::kUp) kinds = ClassRow::UseBit(step.kind, step.position);
   const auto same = std::ranges::find_if(walks, [&](const Walk& walk) {

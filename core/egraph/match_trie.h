@@ -1,15 +1,15 @@
 #pragma once
 
-// MatchTrie holds the search orders of many rules (Program::deltas) as one trie, for the Matcher to
-// run. A node is one instruction, and orders share nodes as far as they begin alike. For example,
-// these are (+ ?a (* ?b ?c)) and (+ ?a (f ?b)), both started at the changed e-node +:
+// MatchTrie holds the search orders of many patterns (Program::deltas) as one trie, for the Matcher
+// to run. A node is one instruction, and orders share nodes as far as they begin alike. For
+// example, these are (+ ?a (* ?b ?c)) and (+ ?a (f ?b)), both started at the changed e-node +:
 //
 //   scan + ─┬─ down * ── match of the first rule
 //           └─ down f ── match of the second rule
 //
-// Before a search the trie is told which rules the search includes. It enables the paths of these
-// rules, as far as the leaves on the paths are in the graph, and joins siblings that look for
-// e-nodes in the same chain, as the two above do, into one walk. One thread.
+// Before a search the trie is told which patterns the search includes. It enables the paths of
+// these patterns, as far as the leaves on the paths are in the graph, and joins siblings that look
+// for e-nodes in the same chain, as the two above do, into one walk. One thread.
 
 #include <cstdint>
 #include <optional>
@@ -35,9 +35,10 @@ class MatchTrie {
   };
   // What a node reports: registers in the order of a match.
   struct Emission {
-    uint32_t rule;
+    uint32_t program;  // By the order of Add.
     std::vector<uint32_t> registers;
     uint32_t num_ops = 0;         // Number of operator variables.
+    uint32_t num_lists = 0;       // Number of list variables.
     std::vector<LeafUse> leaves;  // Leaves that the match needs.
     // Set by Enable:
     bool enabled = false;
@@ -77,8 +78,8 @@ class MatchTrie {
   MatchTrie() : nodes_(1) {}
   // Whether the registers of a program are below those of leaves.
   static bool Fits(const Program& program);
-  // Adds all orders of a rule whose program fits. Borrows the program's guards.
-  void Add(const OpTable& table, uint32_t rule, const Program& program);
+  // Adds all orders of a program that fits, which the caller numbers. Borrows its guards.
+  void Add(const OpTable& table, uint32_t index, const Program& program);
   // Number of registers that a search needs, including those of leaves.
   size_t num_registers() const { return kFirstLeaf + leaves_.size(); }
 
@@ -87,7 +88,7 @@ class MatchTrie {
   // Finds out which leaves are in the graph and which of them are among the changes since `from`,
   // and writes their classes into their registers.
   void LookUpLeaves(const EGraph& graph, ChangeLog::Position from, std::span<uint32_t> registers);
-  // Enables what the rules with `searched` set need, with the leaves that were looked up last.
+  // Enables what the programs with `searched` set need, with the leaves that were looked up last.
   // Returns false if nothing can be found.
   bool Enable(std::vector<bool> searched);
 
@@ -117,7 +118,7 @@ class MatchTrie {
     bool changed = false;  // Among the changes that are searched.
   };
 
-  void AddPlan(const OpTable& table, uint32_t rule, const Program& program, const Plan& plan);
+  void AddPlan(const OpTable& table, uint32_t index, const Program& program, const Plan& plan);
   uint32_t ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
                     std::vector<uint32_t> guard_registers);
   uint32_t LeafIndex(OpId op);
@@ -126,17 +127,18 @@ class MatchTrie {
   void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
   std::optional<Walk> Join(uint32_t child) const;
 
-  // --- Constant once all rules are added, except for what Enable sets in the nodes
+  // --- Constant once all programs are added, except for what Enable sets in the nodes
 
   std::vector<Node> nodes_;                   // The first one is the root.
   std::vector<std::vector<uint32_t>> seeds_;  // By KindId: nodes below the root.
-  std::vector<std::vector<uint32_t>> paths_;  // By rule: all nodes on its orders but the root.
+  std::vector<std::vector<uint32_t>> paths_;  // By program: all nodes on its orders but the root.
 
   // --- What is enabled
 
-  std::vector<Leaf> leaves_;        // Their registers start at kFirstLeaf.
-  std::vector<bool> enabled_for_;   // By rule; empty if nothing is enabled for the present leaves.
-  std::vector<uint32_t> on_paths_;  // The nodes on the paths of those rules.
+  std::vector<Leaf> leaves_;  // Their registers start at kFirstLeaf.
+  // By program; empty if nothing is enabled for the present leaves.
+  std::vector<bool> enabled_for_;
+  std::vector<uint32_t> on_paths_;  // The nodes on the paths of those programs.
   std::vector<bool> wanted_;        // By KindId: whether a seed is enabled.
 };
 

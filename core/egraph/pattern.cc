@@ -58,7 +58,7 @@ Builder::Builder(const Program& program, EGraph& graph, const Match& match, Orig
   const std::span<const ClassId> variables = take(program.search.variable_registers.size());
   variables_.assign(variables.begin(), variables.end());
   ops_ = match.ops;
-  for (uint32_t i = 0; i < program.num_lists; ++i) {
+  for (uint32_t i = 0; i < program.num_lists(); ++i) {
     lists_.push_back(take(ops_[program.num_op_variables + i].value()));
   }
 }

@@ -66,10 +66,17 @@ struct Binding {
 struct Guard {
   std::string signature;
   std::function<bool(const EGraph& graph, std::span<const Binding> arguments)> holds;
-  // Promises that the answer changes only when an argument becomes another class or the analysis
-  // reports that an argument's data changed (Analysis::TakeChanged), and that a match that passed
-  // may be applied later without asking again. Rules with other guards are searched from scratch.
-  bool of_data = false;
+  // When the answer for the same arguments may change, besides when an argument becomes another
+  // class or the analysis reports that its data changed (Analysis::TakeChanged). A rule is matched
+  // incrementally if no change of another kind makes one of its guards pass; whoever says that must
+  // allow a match that passed to be applied later without asking again.
+  enum class Otherwise {
+    kAnything,  // It may change in either way. Rules with such a guard are searched from scratch.
+    kFalls,     // From true to false, as the graph grows. `not` makes it kRises.
+    kRises,     // From false to true. `not` makes it kFalls.
+    kNothing,   // Never.
+  };
+  Otherwise otherwise = Otherwise::kAnything;
 };
 
 // Makes an operator word; nullopt means that the rule does not apply.

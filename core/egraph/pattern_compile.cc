@@ -84,10 +84,25 @@ bool IsAnyClass(const RuleText& text, const Program& program) {
   return text.left.size() == 1 && !HasAtom(text.left[0]) && program.guards.empty();
 }
 
+// Whether only a change of an argument, or of its data, can make the guard pass.
+bool PassesByChange(const CompiledGuard& guard) {
+  const Guard::Otherwise otherwise = guard.guard.otherwise;
+  return otherwise == Guard::Otherwise::kNothing ||
+         otherwise == (guard.negated ? Guard::Otherwise::kRises : Guard::Otherwise::kFalls);
+}
+
 bool ChangesTell(const RuleText& text, const Program& program) {
   return std::ranges::all_of(text.left, HasAtom) &&
-         std::ranges::all_of(program.guards,
-                             [](const CompiledGuard& guard) { return guard.guard.of_data; });
+         std::ranges::all_of(program.guards, PassesByChange);
+}
+
+// By list, how many children stand before it.
+std::vector<uint32_t> ListStarts(const Plan& plan, uint32_t num_lists) {
+  std::vector<uint32_t> starts(num_lists, 0);
+  for (const Instruction& step : plan.code) {
+    if (step.list != kNoIndex) starts[step.list] = step.num_children;
+  }
+  return starts;
 }
 
 absl::Status CompileDeltas(const RuleText& text, const Vocabulary& vocabulary,
@@ -113,12 +128,12 @@ Vocabulary WithBuiltInGuards(const Vocabulary& vocabulary) {
                             [](const EGraph& graph, std::span<const Binding> arguments) {
                               return graph.Find(arguments[0].id) != graph.Find(arguments[1].id);
                             },
-                            true};
+                            Guard::Otherwise::kNothing};
   all.guards["before"] = {"cc",
                           [](const EGraph& graph, std::span<const Binding> arguments) {
                             return graph.Find(arguments[0].id) < graph.Find(arguments[1].id);
                           },
-                          true};
+                          Guard::Otherwise::kNothing};
   return all;
 }
 
@@ -143,7 +158,7 @@ absl::StatusOr<Program> CompileProgram(const RuleText& text, const Vocabulary& v
     QUOTIENT_RETURN_IF_ERROR(CompileDeltas(text, all, names, program));
   }
   program.num_op_variables = names.count('o');
-  program.num_lists = names.count('l');
+  program.list_starts = ListStarts(program.search, names.count('l'));
   QUOTIENT_RETURN_IF_ERROR(CompileTerms(text, all, names, program));
   return program;
 }

@@ -18,7 +18,7 @@ class Machine {
         sink_(sink),
         registers_(program.search.num_registers),
         ops_(program.num_op_variables),
-        lists_(program.num_lists) {}
+        lists_(program.num_lists()) {}
 
   void Run() {
     for (const Plan::Leaf& leaf : program_.search.leaves) {

@@ -115,13 +115,14 @@ struct Program {
   // For each e-node of the left side, a plan that finds the matches in which this e-node changed
   // last (ties go to the first e-node of the pattern). Started from all changed e-nodes, the plans
   // together find each new match once; where the data of a class changed, they also find the
-  // earlier matches around it. Empty if changes of e-nodes do not tell: a guard looks at more than
-  // data, or a root is only a variable.
+  // earlier matches around it. Empty if changes of e-nodes do not tell: what is elsewhere in the
+  // graph makes a guard pass, or a root is only a variable.
   std::vector<Plan> deltas;
   // The left side is one variable without guards, so each class is a match.
   bool is_any_class = false;
   uint32_t num_op_variables = 0;
-  uint32_t num_lists = 0;
+  std::vector<uint32_t> list_starts;  // By list, how many children stand before it.
+  uint32_t num_lists() const { return static_cast<uint32_t>(list_starts.size()); }
 
   // The left sides as terms, one for each root, for explanations. A word without attributes matches
   // any word of that name; here it is the one that has none, or nullopt if there is no such word.

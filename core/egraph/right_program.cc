@@ -8,7 +8,7 @@
 namespace quotient::egraph {
 
 std::optional<RightProgram> RightProgram::Make(const Program& program) {
-  if (program.num_lists != 0) return std::nullopt;
+  if (program.num_lists() != 0) return std::nullopt;
   RightProgram right;
   right.num_roots_ = static_cast<uint32_t>(program.search.root_registers.size());
   right.num_variables_ = static_cast<uint32_t>(program.search.variable_registers.size());

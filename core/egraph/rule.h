@@ -15,11 +15,12 @@
 
 namespace quotient::egraph {
 
-// A place where a rule applies, in words whose meaning only the rule knows. `classes` and `ops`
-// together identify the match: a saturation loop applies each canonical match once.
+// A place where a rule applies, in words whose meaning only the rule knows. All members together
+// identify the match: a saturation loop applies each canonical match once.
 struct Match {
   std::vector<ClassId> classes;
   std::vector<OpId> ops;
+  uint32_t alternative = 0;  // Which of several left sides of the rule it is a match of.
 };
 
 // Takes matches. Returns false when it wants no more, because a bound was reached.
@@ -27,6 +28,14 @@ class MatchSink {
  public:
   virtual ~MatchSink() = default;
   virtual bool Add(Match match) = 0;
+};
+
+struct Program;
+
+// At which e-nodes a rule that is no pattern is searched: those of some kinds, or all.
+struct Anchors {
+  bool of_any_kind = false;
+  std::vector<KindId> kinds;
 };
 
 class Rule {
@@ -38,12 +47,28 @@ class Rule {
   // The equation for people to read: "Relu(Concat(x, y)) = Concat(Relu(x), Relu(y))".
   virtual const std::string& equation() const = 0;
 
-  // The compiled pattern, if the rule is nothing but a pattern. Such rules can be matched together
-  // and incrementally (matcher.h).
-  virtual const struct Program* program() const { return nullptr; }
+  // The compiled pattern, if the rule is nothing but that: its matches are those of the pattern,
+  // and applying one builds the right sides and unites.
+  virtual const Program* program() const { return nullptr; }
+  // The compiled patterns, if the rule's matches are those of one or more patterns, its
+  // alternatives. Such rules can be matched together and incrementally (matcher.h).
+  virtual std::vector<const Program*> programs() const {
+    if (program() == nullptr) return {};
+    return {program()};
+  }
+  // If not null, the rule is no pattern and can be searched around what has changed (SearchAt).
+  virtual const Anchors* anchors() const { return nullptr; }
 
   // Reports all matches in a clean graph, in a deterministic order.
   virtual void Search(const EGraph& graph, MatchSink& sink) const = 0;
+  // For rules with anchors: reports the matches around these live e-nodes of their kinds. A match
+  // may appear around an e-node only because this e-node changed, or a member of the class of one
+  // of its children, or an e-node that has its class as a child. (The change of a class's data
+  // counts as one of its members and its parents: see Analysis::TakeChanged.)
+  virtual void SearchAt(const EGraph& graph, std::span<const ENodeId> /*anchors*/,
+                        MatchSink& sink) const {
+    Search(graph, sink);
+  }
 
   // Adds the right sides of one match and unites them with their left sides; returns whether the
   // graph changed. Classes may have been merged since the match was found. If a right side is

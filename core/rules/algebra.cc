@@ -256,21 +256,27 @@ bool IsSmallWork(const View& view, ENodeId enode) {
   return true;
 }
 
-void SearchFoldable(const View& view, const std::function<bool(SiteMatch)>& emit) {
-  for (const ClassId cls : view.graph().classes()) {
+bool IsFoldable(const View& view, ENodeId enode) {
+  const OpWord& word = view.word(enode);
+  return word.sort == OpWord::Sort::kOperator && word.def->evaluate != nullptr &&
+         IsSmallWork(view, enode);
+}
+
+// Of several ways to compute a class, the first one is folded.
+void SearchFoldable(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
+    const ClassId cls = view.graph().class_of(enode);
     const ClassData& data = view.data(cls);
-    if (!data.weight_only || data.constant) continue;
-    for (const ENodeId enode : view.graph().nodes(cls)) {
-      const OpWord& word = view.word(enode);
-      if (word.sort != OpWord::Sort::kOperator || word.def->evaluate == nullptr) continue;
-      if (!IsSmallWork(view, enode)) continue;
-      const auto node = view.graph().node(enode);
-      SiteMatch match{{cls}, {node.op}, {}};
-      match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
-      if (!emit(std::move(match))) return;
-      break;
+    if (!data.weight_only || data.constant || !IsFoldable(view, enode)) return true;
+    for (const ENodeId other : view.graph().nodes(cls)) {
+      if (other == enode) break;
+      if (IsFoldable(view, other)) return true;
     }
-  }
+    const auto node = view.graph().node(enode);
+    SiteMatch match{{cls}, {node.op}, {}};
+    match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
+    return emit(std::move(match));
+  });
 }
 
 std::vector<Equation> Fold(Terms& terms, const SiteMatch& match) {
@@ -300,8 +306,9 @@ std::vector<Equation> Fold(Terms& terms, const SiteMatch& match) {
 }
 
 void AddRules(TensorDomain* domain, RuleList& rules) {
-  rules.push_back(std::make_unique<SiteRule>(
-      domain, "fold-constant", "f(constants) = the constant, if small", SearchFoldable, Fold));
+  rules.push_back(
+      std::make_unique<SiteRule>(domain, "fold-constant", "f(constants) = the constant, if small",
+                                 std::span<const absl::string_view>(), SearchFoldable, Fold));
 }
 
 }  // namespace

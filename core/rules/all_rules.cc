@@ -13,10 +13,10 @@
 namespace quotient::rules {
 namespace {
 
-// A rule with one or more alternative left sides, each of which is compiled to a rule of its own.
-// The index of the alternative is appended to the operator words of a match. If the domain refuses
-// a union because the types differ, the rule is wrong. This is counted
-// (TensorDomain::refused_unions) and otherwise treated as if the rule had not fired.
+// A rule with one or more alternative left sides, each of which is compiled to a rule of its own,
+// or a rule by hand. If the domain refuses a union because the types differ, the rule is wrong.
+// This is counted (TensorDomain::refused_unions) and otherwise treated as if the rule had not
+// fired.
 class NamedRule final : public egraph::Rule {
  public:
   NamedRule(TensorDomain* domain, RuleList alternatives)
@@ -24,6 +24,19 @@ class NamedRule final : public egraph::Rule {
 
   const std::string& name() const override { return alternatives_[0]->name(); }
   const std::string& equation() const override { return alternatives_[0]->equation(); }
+
+  std::vector<const egraph::Program*> programs() const override {
+    std::vector<const egraph::Program*> programs;
+    for (const auto& alternative : alternatives_) {
+      if (alternative->program() == nullptr) return {};
+      programs.push_back(alternative->program());
+    }
+    return programs;
+  }
+
+  const egraph::Anchors* anchors() const override {
+    return alternatives_.size() == 1 ? alternatives_[0]->anchors() : nullptr;
+  }
 
   void Search(const EGraph& graph, egraph::MatchSink& sink) const override {
     for (uint32_t i = 0; i < alternatives_.size(); ++i) {
@@ -33,13 +46,15 @@ class NamedRule final : public egraph::Rule {
     }
   }
 
+  void SearchAt(const EGraph& graph, std::span<const ENodeId> anchors,
+                egraph::MatchSink& sink) const override {
+    alternatives_[0]->SearchAt(graph, anchors, sink);
+  }
+
   absl::StatusOr<bool> Apply(EGraph& graph, const egraph::Match& match,
                              egraph::Origin origin) const override {
-    egraph::Match inner = match;
-    const uint32_t alternative = inner.ops.back().value();
-    inner.ops.pop_back();
     const int64_t refused = domain_->refused_unions();
-    absl::StatusOr<bool> changed = alternatives_[alternative]->Apply(graph, inner, origin);
+    absl::StatusOr<bool> changed = alternatives_[match.alternative]->Apply(graph, match, origin);
     if (!changed.ok() && domain_->refused_unions() != refused) return false;
     return changed;
   }
@@ -50,7 +65,7 @@ class NamedRule final : public egraph::Rule {
     Tagging(uint32_t alternative, egraph::MatchSink& sink)
         : alternative_(alternative), sink_(sink) {}
     bool Add(egraph::Match match) override {
-      match.ops.push_back(OpId(alternative_));
+      match.alternative = alternative_;
       full_ = !sink_.Add(std::move(match));
       return !full_;
     }

@@ -44,8 +44,8 @@ bool SomeCanTakeMore(const View& view, std::span<const ClassId> parts) {
 // --- Element-wise operators of one input ---
 
 // concat-of-unary: Concat(f(x), f(y), ..) = f(Concat(x, y, ..)). Match: root, x, y..; Concat, f.
-void SearchConcatOfUnary(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+void SearchConcatOfUnary(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
     if (node.children.size() < 2) return true;
     for (const ENodeId first : view.graph().nodes(view.graph().Find(node.children[0]))) {
@@ -74,8 +74,8 @@ std::vector<Equation> UnaryOutOfConcat(Terms& terms, const SiteMatch& match) {
 
 // unary-of-concat: f(Concat(x, y, ..)) = Concat(f(x), f(y), ..), if f can then be merged into a
 // contraction. Match: root, x, y..; Concat, f.
-void SearchUnaryOfConcat(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+void SearchUnaryOfConcat(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
     if (!SomeCanTakeMore(view, node.children)) return true;
     bool more = true;
@@ -100,19 +100,20 @@ std::vector<Equation> UnaryIntoConcat(Terms& terms, const SiteMatch& match) {
 
 // slices-of-unary: f(Slice(x)), for all Slices that together tile an axis of x, become Slices of
 // f(x). Match: x, the class of each f(Slice); f, each Slice.
-void SearchTiledUnary(const View& view, TensorDomain* domain, const EmitFn& emit) {
+void SearchTiledUnary(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
   struct Tile {
     SliceRange range;
     ENodeId slice;
   };
   std::map<std::pair<ClassId, int64_t>, std::vector<Tile>> tiles;
-  ForEachNode(view, domain, "Slice", [&](ENodeId enode) {
-    const auto node = view.graph().node(enode);
-    if (node.children.size() != 1 || view.data(node.children[0]).weight_only) return true;
-    const auto range = Range(view.word(enode), view.type(node.children[0]));
-    if (range) tiles[{node.children[0], range->axis}].push_back({*range, enode});
-    return true;
-  });
+  for (const ClassId x : FirstOperands(view, anchors)) {
+    if (view.data(x).weight_only) continue;
+    for (const ENodeId enode : ReadersOfFirst(view, x, view.graph().kind(anchors[0]))) {
+      if (view.graph().node(enode).children.size() != 1) continue;
+      const auto range = Range(view.word(enode), view.type(x));
+      if (range) tiles[{x, range->axis}].push_back({*range, enode});
+    }
+  }
   for (auto& [key, group] : tiles) {
     std::sort(group.begin(), group.end(),
               [](const Tile& a, const Tile& b) { return a.range.begin < b.range.begin; });
@@ -157,8 +158,8 @@ std::vector<Equation> UnaryBeforeTiles(Terms& terms, const SiteMatch& match) {
 }
 
 // slice-of-unary: Slice(f(x)) = f(Slice(x)). Match: root, x; Slice, f.
-void SearchSliceOfUnary(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Slice", [&](ENodeId enode) {
+void SearchSliceOfUnary(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto slice = view.graph().node(enode);
     if (slice.children.size() != 1) return true;
     for (const ENodeId inner : view.graph().nodes(slice.children[0])) {
@@ -187,8 +188,8 @@ bool IsArithmetic(const OpWord& word) {
 
 // concat-of-binary: Concat(a + x, b + y, ..) = Concat(a, b, ..) + Concat(x, y, ..), if both
 // operands of each sum have the same type. Match: root, a, x, b, y..; Concat, +.
-void SearchConcatOfBinary(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+void SearchConcatOfBinary(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
     if (node.children.size() < 2) return true;
     for (const ENodeId first : view.graph().nodes(view.graph().Find(node.children[0]))) {
@@ -226,8 +227,8 @@ std::vector<Equation> BinaryOutOfConcat(Terms& terms, const SiteMatch& match) {
 // concat-constant: Concat(x, y, ..) + c = Concat(x + c1, y + c2, ..), where the constant c is
 // sliced like the Concat, if its slice can be merged into some part, which is a contraction. Match:
 // root, c, x, y..; Concat, +.
-void SearchConcatConstant(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+void SearchConcatConstant(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
     const ClassId concat = view.graph().class_of(enode);
     if (!SomeCanTakeMore(view, node.children)) return true;
@@ -268,17 +269,17 @@ std::vector<Equation> ConstantIntoConcat(Terms& terms, const SiteMatch& match) {
 
 std::span<const SiteRow> ConcatElementwiseRows() {
   static constexpr SiteRow kRows[] = {
-      {"concat-of-unary", "Concat(f(x), f(y), ..) = f(Concat(x, y, ..))", SearchConcatOfUnary,
-       UnaryOutOfConcat},
-      {"unary-of-concat", "f(Concat(x, y, ..)) = Concat(f(x), f(y), ..)", SearchUnaryOfConcat,
-       UnaryIntoConcat},
-      {"slices-of-unary", "f(Slice(x)), .. = Slices of f(x), all Slices that tile x",
+      {"concat-of-unary", "Concat(f(x), f(y), ..) = f(Concat(x, y, ..))", "Concat",
+       SearchConcatOfUnary, UnaryOutOfConcat},
+      {"unary-of-concat", "f(Concat(x, y, ..)) = Concat(f(x), f(y), ..)", "Concat",
+       SearchUnaryOfConcat, UnaryIntoConcat},
+      {"slices-of-unary", "f(Slice(x)), .. = Slices of f(x), all Slices that tile x", "Slice",
        SearchTiledUnary, UnaryBeforeTiles},
-      {"slice-of-unary", "Slice(f(x)) = f(Slice(x))", SearchSliceOfUnary, UnaryAfterSlice},
+      {"slice-of-unary", "Slice(f(x)) = f(Slice(x))", "Slice", SearchSliceOfUnary, UnaryAfterSlice},
       {"concat-of-binary", "Concat(a + x, b + y, ..) = Concat(a, b, ..) + Concat(x, y, ..)",
-       SearchConcatOfBinary, BinaryOutOfConcat},
-      {"concat-constant", "Concat(x, y, ..) + c = Concat(x + c1, y + c2, ..)", SearchConcatConstant,
-       ConstantIntoConcat},
+       "Concat", SearchConcatOfBinary, BinaryOutOfConcat},
+      {"concat-constant", "Concat(x, y, ..) + c = Concat(x + c1, y + c2, ..)", "Concat",
+       SearchConcatConstant, ConstantIntoConcat},
   };
   return kRows;
 }

@@ -63,8 +63,8 @@ namespace {
 
 constexpr size_t kMaxParts = 256;
 
-void SearchNestedConcats(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+void SearchNestedConcats(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto outer = view.graph().node(enode);
     SiteMatch match{{view.graph().class_of(enode)}, {outer.op}, {}};
     bool nested = false;
@@ -95,8 +95,8 @@ std::vector<Equation> JoinConcats(Terms& terms, const SiteMatch& match) {
 
 // Classes of a match: the root, and the operands that may have elements, or the first operand if
 // none has any.
-void SearchEmptyParts(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+void SearchEmptyParts(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
     const int64_t axis = ConcatAxis(view.word(enode), view.type(node.children[0]));
     if (axis < 0 || node.children.size() < 2) return true;
@@ -143,8 +143,8 @@ std::optional<Piece> PieceOf(const View& view, ClassId part, int64_t axis) {
 
 // Classes of a match: the root, and a class for each part of the new Concat. Numbers: the axis and,
 // for each part, begin and end of the Slice of that class, or 0 and 0 for the class itself.
-void SearchNeighbours(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+void SearchNeighbours(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
     const int64_t axis = ConcatAxis(view.word(enode), view.type(node.children[0]));
     if (axis < 0) return true;
@@ -180,8 +180,8 @@ std::vector<Equation> JoinNeighbours(Terms& terms, const SiteMatch& match) {
 // --- slice-concat: a Slice of a Concat becomes a Concat of Slices ---
 
 // Classes of a match: the root, and the parts of the Concat. Words: Slice, Concat.
-void SearchSlicedConcats(const View& view, TensorDomain* domain, const EmitFn& emit) {
-  ForEachNode(view, domain, "Slice", [&](ENodeId enode) {
+void SearchSlicedConcats(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
     const auto slice = view.graph().node(enode);
     if (slice.children.size() != 1) return true;
     const auto concat = NodeOf(view, slice.children[0],
@@ -223,14 +223,14 @@ std::vector<Equation> SliceConcat(Terms& terms, const SiteMatch& match) {
 
 std::span<const SiteRow> ConcatGeometryRows() {
   static constexpr SiteRow kRows[] = {
-      {"concat-concat", "Concat(.., Concat(y..), ..) = Concat(.., y.., ..)", SearchNestedConcats,
-       JoinConcats},
-      {"concat-empty", "Concat(.., an operand without elements, ..) = Concat(.., ..)",
+      {"concat-concat", "Concat(.., Concat(y..), ..) = Concat(.., y.., ..)", "Concat",
+       SearchNestedConcats, JoinConcats},
+      {"concat-empty", "Concat(.., an operand without elements, ..) = Concat(.., ..)", "Concat",
        SearchEmptyParts, LeaveOutEmptyParts},
-      {"concat-slices", "Concat(Slice(x; a, b), Slice(x; b, c)) = Slice(x; a, c)", SearchNeighbours,
-       JoinNeighbours},
-      {"slice-concat", "Slice(Concat(x..)) = Concat of what it takes of each", SearchSlicedConcats,
-       SliceConcat},
+      {"concat-slices", "Concat(Slice(x; a, b), Slice(x; b, c)) = Slice(x; a, c)", "Concat",
+       SearchNeighbours, JoinNeighbours},
+      {"slice-concat", "Slice(Concat(x..)) = Concat of what it takes of each", "Slice",
+       SearchSlicedConcats, SliceConcat},
   };
   return kRows;
 }

@@ -147,12 +147,8 @@ void AddWords(Words& words) {
 void AddRules(TensorDomain* domain, RuleList& rules) {
   for (const auto& rows : {ConcatGeometryRows(), ConcatElementwiseRows()}) {
     for (const SiteRow& row : rows) {
-      rules.push_back(std::make_unique<SiteRule>(
-          domain, row.name, row.equation,
-          [domain, search = row.search](const View& view, const EmitFn& emit) {
-            search(view, domain, emit);
-          },
-          row.build));
+      rules.push_back(std::make_unique<SiteRule>(domain, row.name, row.equation,
+                                                 std::span(&row.anchor, 1), row.search, row.build));
     }
   }
 }

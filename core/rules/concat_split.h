@@ -14,7 +14,6 @@
 namespace quotient::rules {
 
 using domain::SliceRange;
-using EmitFn = std::function<bool(SiteMatch)>;
 
 bool IsOperator(const OpWord& word, absl::string_view name);
 
@@ -41,11 +40,13 @@ ClassId SlicedOperand(Terms& terms, const SliceRange& range, int rank, ClassId c
 std::optional<ENodeId> NodeOf(const View& view, ClassId cls,
                               const std::function<bool(const OpWord&)>& wanted);
 
-// A hand-written rule: its name, its equation, and its functions for searching and building.
+// A hand-written rule: its name, its equation, the operator whose e-nodes it is searched around,
+// and its functions for searching and building.
 struct SiteRow {
   const char* name;
   const char* equation;
-  void (*search)(const View&, TensorDomain*, const EmitFn&);
+  absl::string_view anchor;
+  void (*search)(const View&, std::span<const ENodeId>, const EmitFn&);
   std::vector<Equation> (*build)(Terms&, const SiteMatch&);
 };
 

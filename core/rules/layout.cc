@@ -56,10 +56,10 @@ transpose-sub: Sub(Transpose[?p](?x), Transpose[?p](?y))
 transpose-div: Div(Transpose[?p](?x), Transpose[?p](?y))
   => Transpose[?p](Div(?x, ?y)) if same_rank(?x, ?y)
 # Transpose(x + y) = Transpose(x) + Transpose(y), if one of the two cancels a Transpose
-add-transpose: Transpose[?p](Add(?x, ?y)) => Add(transposed(?p, ?x), transposed(?p, ?y))
-  if same_rank(?x, ?y) and cancels(?p, ?x)
-add-transpose: Transpose[?p](Add(?x, ?y)) => Add(transposed(?p, ?x), transposed(?p, ?y))
-  if same_rank(?x, ?y) and cancels(?p, ?y)
+add-transpose: Transpose[?p](Add(Transpose[?q](?x), ?y)) => Add(?x, transposed(?p, ?y))
+  if undoes(?p, ?q) and same_rank(?x, ?y)
+add-transpose: Transpose[?p](Add(?x, Transpose[?q](?y))) => Add(transposed(?p, ?x), ?y)
+  if undoes(?p, ?q) and same_rank(?x, ?y)
 # Transpose(x) + c = Transpose(x + c'), c' = c transposed back
 transpose-add-constant: Add(Transpose[?p](?x), ?c)
   => Transpose[?p](Add(?x, transposed_back(?p, ?x, ?c)))
@@ -211,19 +211,12 @@ void AddWords(Words& words) {
     const TensorType& y = view.type(args[1].id);
     return x.has_rank() && y.has_rank() && x.rank() == y.rank();
   });
-  // The class of x has a Transpose that this one undoes.
-  words.Guard("cancels", "oc", [](const View& view, auto args) {
-    const auto perm = Perm(view.word(args[0].op));
-    if (!perm) return false;
-    for (const ENodeId enode : view.graph().nodes(view.graph().Find(args[1].id))) {
-      const OpWord& word = view.word(enode);
-      if (word.name != "Transpose" || word.sort != OpWord::Sort::kOperator) continue;
-      const auto inner = Perm(word);
-      if (!inner || inner->size() != perm->size()) continue;
-      const Ints both = Compose(*perm, *inner);
-      if (std::is_sorted(both.begin(), both.end())) return true;
-    }
-    return false;
+  words.Guard("undoes", "oo", [](const View& view, auto args) {
+    const auto outer = Perm(view.word(args[0].op));
+    const auto inner = Perm(view.word(args[1].op));
+    if (!outer || !inner || outer->size() != inner->size()) return false;
+    const Ints both = Compose(*outer, *inner);
+    return std::is_sorted(both.begin(), both.end());
   });
   words.Term("transposed", "oc", [](Terms& terms, auto args) {
     const auto perm = Perm(terms.word(args[0].op));
@@ -242,36 +235,41 @@ void AddWords(Words& words) {
 
 // --- Unary operators through Transpose and Reshape ---
 
-// Finds f(g(x)) where f is unary and g is a Transpose or Reshape, or g(f(x)) if not
-// `unary_outside`. Classes of a match: the root and x. Words: the outer and the inner operator.
-void SearchUnaryMove(const View& view, TensorDomain* domain, bool unary_outside,
-                     const std::function<bool(SiteMatch)>& emit) {
+// Both find sites at a Transpose or Reshape g. Classes of a match: the root and x. Words: the outer
+// and the inner operator.
+
+// Finds f(g(x)), f unary.
+void SearchUnaryOfMove(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
   const EGraph& graph = view.graph();
-  for (const char* mover : {"Transpose", "Reshape"}) {
-    bool full = false;
-    ForEachNode(view, domain, mover, [&](ENodeId move) {
-      const auto moved = graph.node(move);
-      if (moved.children.size() != 1) return true;
-      const ClassId moved_class = graph.class_of(move);
-      if (unary_outside) {
-        ForEachNarrowParent(view, moved_class, [&](ENodeId parent) {
-          const auto outer = graph.node(parent);
-          if (!IsUnary(view.word(parent)) || outer.children.size() != 1) return true;
-          full |= !emit({{graph.class_of(parent), moved.children[0]}, {outer.op, moved.op}, {}});
-          return !full;
-        });
-        return !full;
-      }
-      for (const ENodeId inner : graph.nodes(moved.children[0])) {
-        const auto unary = graph.node(inner);
-        if (!IsUnary(view.word(inner)) || unary.children.size() != 1) continue;
-        full |= !emit({{moved_class, unary.children[0]}, {moved.op, unary.op}, {}});
-        if (full) return false;
-      }
-      return true;
+  VisitUntilFalse(anchors, [&](ENodeId move) {
+    const auto moved = graph.node(move);
+    if (moved.children.size() != 1) return true;
+    bool more = true;
+    ForEachNarrowParent(view, graph.class_of(move), [&](ENodeId parent) {
+      const auto outer = graph.node(parent);
+      if (!IsUnary(view.word(parent)) || outer.children.size() != 1) return true;
+      more = emit({{graph.class_of(parent), moved.children[0]}, {outer.op, moved.op}, {}});
+      return more;
     });
-    if (full) return;
-  }
+    return more;
+  });
+}
+
+// Finds g(f(x)), f unary.
+void SearchMoveOfUnary(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  const EGraph& graph = view.graph();
+  VisitUntilFalse(anchors, [&](ENodeId move) {
+    const auto moved = graph.node(move);
+    if (moved.children.size() != 1) return true;
+    for (const ENodeId inner : graph.nodes(moved.children[0])) {
+      const auto unary = graph.node(inner);
+      if (!IsUnary(view.word(inner)) || unary.children.size() != 1) continue;
+      if (!emit({{graph.class_of(move), unary.children[0]}, {moved.op, unary.op}, {}})) {
+        return false;
+      }
+    }
+    return true;
+  });
 }
 
 // Exchanges the two operators. Their attributes stay the same, because f keeps the shape.
@@ -284,18 +282,13 @@ std::vector<Equation> ExchangeUnaryMove(Terms& terms, const SiteMatch& match) {
 }
 
 void AddRules(TensorDomain* domain, RuleList& rules) {
-  rules.push_back(std::make_unique<SiteRule>(
-      domain, "unary-of-move", "f(Transpose(x)) = Transpose(f(x)), f element-wise",
-      [domain](const View& view, const auto& emit) {
-        SearchUnaryMove(view, domain, /*unary_outside=*/true, emit);
-      },
-      ExchangeUnaryMove));
-  rules.push_back(std::make_unique<SiteRule>(
-      domain, "move-of-unary", "Transpose(f(x)) = f(Transpose(x)), f element-wise",
-      [domain](const View& view, const auto& emit) {
-        SearchUnaryMove(view, domain, /*unary_outside=*/false, emit);
-      },
-      ExchangeUnaryMove));
+  static constexpr absl::string_view kMoves[] = {"Transpose", "Reshape"};
+  rules.push_back(std::make_unique<SiteRule>(domain, "unary-of-move",
+                                             "f(Transpose(x)) = Transpose(f(x)), f element-wise",
+                                             kMoves, SearchUnaryOfMove, ExchangeUnaryMove));
+  rules.push_back(std::make_unique<SiteRule>(domain, "move-of-unary",
+                                             "Transpose(f(x)) = f(Transpose(x)), f element-wise",
+                                             kMoves, SearchMoveOfUnary, ExchangeUnaryMove));
 }
 
 }  // namespace

@@ -14,20 +14,6 @@ using model::DType;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Constants larger than this are not read element by element.
-constexpr int64_t kMaxRead = 1 << 16;
-
-Sizes ReadSizes(const model::Tensor& tensor) {
-  Sizes sizes{0, kInfinity};
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
-    const double size = std::abs(tensor.GetDouble(i));
-    if (std::isnan(size)) return {kInfinity, 0};
-    sizes.largest = std::max(sizes.largest, size);
-    if (size > 0) sizes.smallest = std::min(sizes.smallest, size);
-  }
-  return sizes;
-}
-
 // Two such factors, or one and an activation of ordinary size, stay normal numbers.
 double LargestFactor(DType dtype) {
   switch (dtype) {
@@ -43,10 +29,7 @@ double LargestFactor(DType dtype) {
 // Whether the sum of two constants is far smaller than they are. False if a value is not known or
 // their shapes differ, because that is not the pattern x + c - c.
 bool Cancel(const ClassData& a, const ClassData& b) {
-  if (!a.constant || !b.constant || a.constant->elements() > kMaxRead ||
-      b.constant->elements() > kMaxRead) {
-    return false;
-  }
+  if (!a.constant_sizes || !b.constant_sizes) return false;
   const model::Tensor& longer =
       a.constant->elements() >= b.constant->elements() ? *a.constant : *b.constant;
   const model::Tensor& other = &longer == &*a.constant ? *b.constant : *a.constant;
@@ -59,6 +42,13 @@ bool Cancel(const ClassData& a, const ClassData& b) {
   return sum < (SizesOf(a).largest + SizesOf(b).largest) / 16;
 }
 
+bool HasZero(const model::Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    if (tensor.GetDouble(i) == 0) return true;
+  }
+  return false;
+}
+
 bool AreFactors(const Sizes& sizes, DType dtype) {
   const double limit = LargestFactor(dtype);
   if (!(sizes.largest <= limit)) return false;
@@ -69,10 +59,7 @@ bool AreFactors(const Sizes& sizes, DType dtype) {
 }  // namespace
 
 Sizes SizesOf(const ClassData& data) {
-  if (data.constant && data.constant->elements() <= kMaxRead &&
-      model::IsComputable(data.constant->dtype())) {
-    return ReadSizes(*data.constant);
-  }
+  if (data.constant_sizes) return *data.constant_sizes;
   const ops::Interval& values = data.facts.values;
   if (!values.finite()) return {kInfinity, 0};
   return {values.magnitude(), std::max({values.low, -values.high, 0.0})};
@@ -117,15 +104,11 @@ bool IsNearOne(const ClassData& data) {
 }
 
 bool IsInvertible(const ClassData& data) {
-  if (!data.constant || !model::IsFloat(data.type.dtype)) return false;
+  if (!data.constant_sizes || !model::IsFloat(data.type.dtype)) return false;
   const double limit = data.type.dtype == DType::kFloat16 ? 1e3 : 1e30;
-  const model::Tensor& divisors = *data.constant;
-  if (divisors.elements() > kMaxRead) return false;
-  for (int64_t i = 0; i < divisors.elements(); ++i) {
-    const double size = std::abs(divisors.GetDouble(i));
-    if (!(size >= 1 / limit && size <= limit)) return false;
-  }
-  return true;
+  const Sizes& sizes = *data.constant_sizes;
+  if (!(sizes.smallest >= 1 / limit && sizes.largest <= limit)) return false;
+  return !HasZero(*data.constant);
 }
 
 bool IsNormalizable(const ClassData& scale, const ClassData& mean, const ClassData& variance,

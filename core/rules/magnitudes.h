@@ -9,11 +9,10 @@
 
 namespace quotient::rules {
 
-// Magnitudes of the elements of a class: exact if its value is known, else bounds from its facts.
-struct Sizes {
-  double largest = 0;   // Infinite if there is no bound or an element may be NaN.
-  double smallest = 0;  // Among elements other than 0; 0 if it is not known.
-};
+using domain::Sizes;
+
+// The magnitudes of the elements of a class: exact if its value is known and short enough to be
+// read, else bounds from its facts.
 Sizes SizesOf(const domain::ClassData& data);
 
 // The largest summand that may be added to results around 1 in another order.

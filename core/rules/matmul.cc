@@ -58,12 +58,10 @@ matmul-concat: Add(MatMul(?x, ?a), MatMul(?y, ?b))
 matmul-transposed: Transpose[?p](MatMul(Transpose[?p](?x), Transpose[?p](?y))) => MatMul(?y, ?x)
   if swaps_last_two(?p)
 # (x W)' = W' x'
-transpose-matmul: Transpose[?p](MatMul(?x, ?y))
-  => MatMul(transpose_like(?p, ?y), transpose_like(?p, ?x))
-  if swaps_last_two(?p) and made_by(?x, Transpose)
-transpose-matmul: Transpose[?p](MatMul(?x, ?y))
-  => MatMul(transpose_like(?p, ?y), transpose_like(?p, ?x))
-  if swaps_last_two(?p) and made_by(?y, Transpose)
+transpose-matmul: Transpose[?p](MatMul(Transpose[?q](?x), ?y))
+  => MatMul(transpose_like(?p, ?y), transpose_like(?p, Transpose[?q](?x))) if swaps_last_two(?p)
+transpose-matmul: Transpose[?p](MatMul(?x, Transpose[?q](?y)))
+  => MatMul(transpose_like(?p, Transpose[?q](?y)), transpose_like(?p, ?x)) if swaps_last_two(?p)
 
 # x W + b = Gemm(x, W, b), two dimensions
 gemm-of-matmul: Add(MatMul(?x, ?w), ?b) => gemm(?x, ?w, ?b)

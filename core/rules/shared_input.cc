@@ -74,8 +74,7 @@ std::vector<Member> OnePerRoot(const std::vector<Member>& members) {
 
 // Classes of a match: x, then weight, bias and root of each member, with the weight in place of a
 // missing bias. Numbers: for each member, whether it has a bias.
-bool EmitGroup(ClassId x, std::span<const Member> members,
-               const std::function<bool(SiteMatch)>& emit) {
+bool EmitGroup(ClassId x, std::span<const Member> members, const EmitFn& emit) {
   SiteMatch match;
   match.classes.push_back(x);
   for (const Member& member : members) {
@@ -88,8 +87,7 @@ bool EmitGroup(ClassId x, std::span<const Member> members,
 }
 
 // Emits as few groups as possible, of nearly equal size.
-bool Emit(ClassId x, const std::vector<Member>& candidates,
-          const std::function<bool(SiteMatch)>& emit) {
+bool Emit(ClassId x, const std::vector<Member>& candidates, const EmitFn& emit) {
   const std::vector<Member> members = OnePerRoot(candidates);
   if (members.size() < 2) return true;
   const std::span<const Member> all(members);
@@ -114,7 +112,7 @@ std::vector<Member> ReadMembers(const SiteMatch& match) {
 
 // Emits both selections of variants of a group, if they differ.
 bool EmitVariants(const View& view, ClassId x, const std::vector<Member>& group,
-                  const std::function<bool(SiteMatch)>& emit) {
+                  const EmitFn& emit) {
   const std::vector<Member> first = OnePerBase(view, group, /*last=*/false);
   const std::vector<Member> last = OnePerBase(view, group, /*last=*/true);
   if (!Emit(x, first, emit)) return false;
@@ -180,21 +178,17 @@ Member WithBias(const View& view, Member member) {
   return member;
 }
 
-void SearchMatMuls(const View& view, TensorDomain* domain,
-                   const std::function<bool(SiteMatch)>& emit) {
-  std::map<ClassId, std::vector<Member>> by_input;
-  ForEachNode(view, domain, "MatMul", [&](ENodeId enode) {
-    const auto node = view.graph().node(enode);
-    const ClassId weight = node.children[1];
-    const TensorType& x = view.type(node.children[0]);
-    if (IsPlainWeight(view, weight) && view.type(weight).rank() == 2 && x.has_rank() &&
-        x.rank() >= 2 && !view.data(node.children[0]).weight_only) {
-      const Member member{view.graph().class_of(enode), weight, ClassId(), node.op};
-      by_input[node.children[0]].push_back(WithBias(view, member));
+void SearchMatMuls(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  for (const ClassId x : FirstOperands(view, anchors)) {
+    const TensorType& type = view.type(x);
+    if (!type.has_rank() || type.rank() < 2 || view.data(x).weight_only) continue;
+    std::vector<Member> members;
+    for (const ENodeId enode : ReadersOfFirst(view, x, view.graph().kind(anchors[0]))) {
+      const auto node = view.graph().node(enode);
+      const ClassId weight = node.children[1];
+      if (!IsPlainWeight(view, weight) || view.type(weight).rank() != 2) continue;
+      members.push_back(WithBias(view, {view.graph().class_of(enode), weight, ClassId(), node.op}));
     }
-    return true;
-  });
-  for (const auto& [x, members] : by_input) {
     if (!EmitVariants(view, x, members, emit)) return;
   }
 }
@@ -218,28 +212,27 @@ std::vector<Equation> MergeMatMuls(Terms& terms, const SiteMatch& match) {
 // --- Gemm ---
 
 bool IsPlainGemm(const View& view, std::span<const ClassId> children, bool transposed) {
-  if (!IsPlainWeight(view, children[1]) || view.data(children[0]).weight_only) return false;
+  if (!IsPlainWeight(view, children[1])) return false;
   if (children.size() < 3) return true;
   const ClassData& bias = view.data(children[2]);
   return bias.weight_only && bias.type.has_rank() && bias.type.rank() == 1 &&
          model::SameDim(bias.type.dim(0), view.type(children[1]).dim(transposed ? 0 : 1));
 }
 
-void SearchGemms(const View& view, TensorDomain* domain,
-                 const std::function<bool(SiteMatch)>& emit) {
-  std::map<std::pair<ClassId, OpId>, std::vector<Member>> by_input;
-  ForEachNode(view, domain, "Gemm", [&](ENodeId enode) {
-    const auto node = view.graph().node(enode);
-    const bool transposed = view.word(enode).attributes.GetInt("transB", 0) != 0;
-    if (IsPlainGemm(view, node.children, transposed)) {
+void SearchGemms(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  for (const ClassId x : FirstOperands(view, anchors)) {
+    if (view.data(x).weight_only) continue;
+    std::map<OpId, std::vector<Member>> groups;
+    for (const ENodeId enode : ReadersOfFirst(view, x, view.graph().kind(anchors[0]))) {
+      const auto node = view.graph().node(enode);
+      const bool transposed = view.word(enode).attributes.GetInt("transB", 0) != 0;
+      if (!IsPlainGemm(view, node.children, transposed)) continue;
       const ClassId bias = node.children.size() == 3 ? node.children[2] : ClassId();
-      by_input[{node.children[0], node.op}].push_back(
-          {view.graph().class_of(enode), node.children[1], bias, node.op});
+      groups[node.op].push_back({view.graph().class_of(enode), node.children[1], bias, node.op});
     }
-    return true;
-  });
-  for (const auto& [key, members] : by_input) {
-    if (!EmitVariants(view, key.first, members, emit)) return;
+    for (const auto& [op, members] : groups) {
+      if (!EmitVariants(view, x, members, emit)) return;
+    }
   }
 }
 
@@ -287,7 +280,7 @@ std::vector<int64_t> ExactWindow(const Convolution& conv) {
 
 // Emits groups of Convs with equal windows, and a group of all.
 bool EmitConvs(const View& view, ClassId x, const std::vector<ConvMember>& group,
-               const std::function<bool(SiteMatch)>& emit) {
+               const EmitFn& emit) {
   std::map<std::vector<int64_t>, std::vector<Member>> by_window;
   std::vector<Member> all;
   for (const ConvMember& member : group) {
@@ -300,23 +293,29 @@ bool EmitConvs(const View& view, ClassId x, const std::vector<ConvMember>& group
   return by_window.size() < 2 || EmitVariants(view, x, all, emit);
 }
 
-void SearchConvs(const View& view, TensorDomain* domain,
-                 const std::function<bool(SiteMatch)>& emit) {
-  std::map<std::pair<ClassId, std::vector<int64_t>>, std::vector<ConvMember>> groups;
-  ForEachNode(view, domain, "Conv", [&](ENodeId enode) {
+// The Convs of an input that can be merged, by what must agree.
+std::map<std::vector<int64_t>, std::vector<ConvMember>> ConvGroups(const View& view, ClassId x,
+                                                                   egraph::KindId kind) {
+  std::map<std::vector<int64_t>, std::vector<ConvMember>> groups;
+  for (const ENodeId enode : ReadersOfFirst(view, x, kind)) {
     const auto node = view.graph().node(enode);
     const auto conv = ReadConvolution(view.word(enode), view.type(node.children[1]));
     const ClassId bias = node.children.size() == 3 ? node.children[2] : ClassId();
     if (conv && conv->group == 1 && IsPlainWeight(view, node.children[1]) &&
-        !view.data(node.children[0]).weight_only &&
         (!bias.valid() || view.data(bias).weight_only)) {
-      groups[{node.children[0], Alignment(*conv)}].push_back(
+      groups[Alignment(*conv)].push_back(
           {{view.graph().class_of(enode), node.children[1], bias, node.op}, *conv});
     }
-    return true;
-  });
-  for (const auto& [key, members] : groups) {
-    if (!EmitConvs(view, key.first, members, emit)) return;
+  }
+  return groups;
+}
+
+void SearchConvs(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  for (const ClassId x : FirstOperands(view, anchors)) {
+    if (view.data(x).weight_only) continue;
+    for (const auto& [key, members] : ConvGroups(view, x, view.graph().kind(anchors[0]))) {
+      if (!EmitConvs(view, x, members, emit)) return;
+    }
   }
 }
 
@@ -342,30 +341,27 @@ std::vector<Equation> MergeConvs(Terms& terms, const SiteMatch& match) {
 }
 
 std::unique_ptr<egraph::Rule> NewMerge(TensorDomain* domain, const char* name, const char* equation,
-                                       void (*search)(const View&, TensorDomain*,
-                                                      const std::function<bool(SiteMatch)>&),
+                                       absl::string_view contraction, SiteRule::SearchFn search,
                                        SiteRule::BuildFn build) {
-  return std::make_unique<SiteRule>(
-      domain, name, equation,
-      [domain, search](const View& view, const auto& emit) { search(view, domain, emit); },
-      std::move(build));
+  return std::make_unique<SiteRule>(domain, name, equation, std::span(&contraction, 1),
+                                    std::move(search), std::move(build));
 }
 
 }  // namespace
 
 std::unique_ptr<egraph::Rule> NewMatMulMerge(TensorDomain* domain) {
-  return NewMerge(domain, "matmul-merge", "x A, x B, .. = Slices of x [A B ..]", SearchMatMuls,
-                  MergeMatMuls);
+  return NewMerge(domain, "matmul-merge", "x A, x B, .. = Slices of x [A B ..]", "MatMul",
+                  SearchMatMuls, MergeMatMuls);
 }
 
 std::unique_ptr<egraph::Rule> NewGemmMerge(TensorDomain* domain) {
   return NewMerge(domain, "gemm-merge", "Gemm(x, A), Gemm(x, B), .. = Slices of Gemm(x, [A B ..])",
-                  SearchGemms, MergeGemms);
+                  "Gemm", SearchGemms, MergeGemms);
 }
 
 std::unique_ptr<egraph::Rule> NewConvMerge(TensorDomain* domain) {
   return NewMerge(domain, "conv-merge", "Conv(x, a), Conv(x, b), .. = Slices of Conv(x, [a b ..])",
-                  SearchConvs, MergeConvs);
+                  "Conv", SearchConvs, MergeConvs);
 }
 
 }  // namespace quotient::rules

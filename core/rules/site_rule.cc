@@ -1,5 +1,6 @@
 #include "core/rules/site_rule.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -30,8 +31,33 @@ SiteMatch Unpack(const egraph::Match& packed) {
 
 }  // namespace
 
+SiteRule::SiteRule(TensorDomain* domain, std::string name, std::string equation,
+                   std::span<const absl::string_view> anchors, SearchFn search, BuildFn build)
+    : domain_(domain),
+      name_(std::move(name)),
+      equation_(std::move(equation)),
+      search_(std::move(search)),
+      build_(std::move(build)) {
+  anchors_.of_any_kind = anchors.empty();
+  for (const absl::string_view op : anchors) anchors_.kinds.push_back(domain->KindOfName(op));
+}
+
 void SiteRule::Search(const EGraph& graph, egraph::MatchSink& sink) const {
-  search_(View(*domain_, graph),
+  std::vector<ENodeId> all;
+  if (anchors_.of_any_kind) {
+    for (const ClassId cls : graph.classes()) {
+      for (const ENodeId enode : graph.nodes(cls)) all.push_back(enode);
+    }
+  }
+  for (const egraph::KindId kind : anchors_.kinds) {
+    for (const ENodeId enode : graph.nodes_of_kind(kind)) all.push_back(enode);
+  }
+  if (!all.empty()) SearchAt(graph, all, sink);
+}
+
+void SiteRule::SearchAt(const EGraph& graph, std::span<const ENodeId> anchors,
+                        egraph::MatchSink& sink) const {
+  search_(View(*domain_, graph), anchors,
           [&sink](SiteMatch match) { return sink.Add(Pack(std::move(match))); });
 }
 
@@ -47,11 +73,20 @@ absl::StatusOr<bool> SiteRule::Apply(EGraph& graph, const egraph::Match& match,
   return changed || graph.enode_bound() != nodes_before;
 }
 
-void ForEachNode(const View& view, TensorDomain* domain, absl::string_view op,
-                 const std::function<bool(ENodeId)>& visit) {
-  for (const ENodeId enode : view.graph().nodes_of_kind(domain->KindOfName(op))) {
-    if (!visit(enode)) return;
-  }
+std::set<ClassId> FirstOperands(const View& view, std::span<const ENodeId> enodes) {
+  std::set<ClassId> operands;
+  for (const ENodeId enode : enodes) operands.insert(view.graph().node(enode).children[0]);
+  return operands;
+}
+
+std::vector<ENodeId> ReadersOfFirst(const View& view, ClassId cls, egraph::KindId kind) {
+  const EGraph& graph = view.graph();
+  std::vector<ENodeId> readers;
+  graph.store().ForEachUse(graph.Find(cls), [&](ENodeId enode, uint32_t position) {
+    if (position == 0 && graph.live(enode) && graph.kind(enode) == kind) readers.push_back(enode);
+  });
+  std::ranges::sort(readers);
+  return readers;
 }
 
 void ForEachNarrowParent(const View& view, ClassId cls, const std::function<bool(ENodeId)>& visit) {

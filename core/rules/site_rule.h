@@ -1,13 +1,16 @@
 #pragma once
 
-// SiteRule: a hand-written rule, given by two functions. One searches for sites, places where the
-// rule applies, and reports which classes take part. The other builds the right sides from this
-// report alone.
+// SiteRule: a hand-written rule, given by two functions. One searches around e-nodes for sites,
+// places where the rule applies, and reports which classes take part. The other builds the right
+// sides from this report alone.
 
 #include <functional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/egraph/rule.h"
 #include "core/rules/terms.h"
 
@@ -28,23 +31,26 @@ struct SiteMatch {
   std::vector<int64_t> numbers;
 };
 
+using EmitFn = std::function<bool(SiteMatch)>;
+
 class SiteRule final : public egraph::Rule {
  public:
-  using SearchFn = std::function<void(const View&, const std::function<bool(SiteMatch)>& emit)>;
+  // Reports what is around these e-nodes until emit() returns false: see Rule::SearchAt. At least
+  // one e-node is given.
+  using SearchFn = std::function<void(const View&, std::span<const ENodeId>, const EmitFn& emit)>;
   // Builds the right sides. Equations with an invalid side are ignored.
   using BuildFn = std::function<std::vector<Equation>(Terms&, const SiteMatch&)>;
 
-  SiteRule(TensorDomain* domain, std::string name, std::string equation, SearchFn search,
-           BuildFn build)
-      : domain_(domain),
-        name_(std::move(name)),
-        equation_(std::move(equation)),
-        search_(std::move(search)),
-        build_(std::move(build)) {}
+  // `anchors`: the operators whose e-nodes the rule is searched around, or none for all of them.
+  SiteRule(TensorDomain* domain, std::string name, std::string equation,
+           std::span<const absl::string_view> anchors, SearchFn search, BuildFn build);
 
   const std::string& name() const override { return name_; }
   const std::string& equation() const override { return equation_; }
+  const egraph::Anchors* anchors() const override { return &anchors_; }
   void Search(const EGraph& graph, egraph::MatchSink& sink) const override;
+  void SearchAt(const EGraph& graph, std::span<const ENodeId> anchors,
+                egraph::MatchSink& sink) const override;
   absl::StatusOr<bool> Apply(EGraph& graph, const egraph::Match& match,
                              egraph::Origin origin) const override;
 
@@ -52,14 +58,23 @@ class SiteRule final : public egraph::Rule {
   TensorDomain* const domain_;
   const std::string name_;
   const std::string equation_;
+  egraph::Anchors anchors_;
   const SearchFn search_;
   const BuildFn build_;
 };
 
-// Calls visit(enode) for the live e-nodes of an operator, in order of creation, until it returns
-// false.
-void ForEachNode(const View& view, TensorDomain* domain, absl::string_view op,
-                 const std::function<bool(ENodeId)>& visit);
+// Calls visit(e-node) for each of the e-nodes until it returns false.
+template <typename Visit>
+void VisitUntilFalse(std::span<const ENodeId> enodes, const Visit& visit) {
+  for (const ENodeId enode : enodes) {
+    if (!visit(enode)) return;
+  }
+}
+
+// The first operands of e-nodes that all have one.
+std::set<ClassId> FirstOperands(const View& view, std::span<const ENodeId> enodes);
+// The live e-nodes of a kind that have this class as their first operand, in order of creation.
+std::vector<ENodeId> ReadersOfFirst(const View& view, ClassId cls, egraph::KindId kind);
 
 // Calls visit(enode) once for each live e-node that has this class as a child and has one or two
 // children, until it returns false. Linear in the uses of the class. EGraph::parents() is slower if

@@ -71,23 +71,33 @@ void AddMagnitudeWords(Words& words) {
   words.Guard("summable", "cc", [](const View& view, auto args) {
     return MayBeSummed(view.data(args[0].id), view.data(args[1].id));
   });
-  words.Guard("shift_beside", "cc", [](const View& view, auto args) {
-    return IsShiftBeside(view.data(args[1].id), UnitOf(view, args[0].id));
-  });
-  words.Guard("shift_behind", "occc", [](const View& view, auto args) {
-    const double unit = UnitOfContraction(view, view.word(args[0].op), args[1].id, args[2].id);
-    return IsShiftBeside(view.data(args[3].id), unit);
-  });
+  // More ways to compute x may only lower its unit.
+  words.Guard(
+      "shift_beside", "cc",
+      [](const View& view, auto args) {
+        return IsShiftBeside(view.data(args[1].id), UnitOf(view, args[0].id));
+      },
+      Words::Otherwise::kFalls);
+  words.Guard(
+      "shift_behind", "occc",
+      [](const View& view, auto args) {
+        const double unit = UnitOfContraction(view, view.word(args[0].op), args[1].id, args[2].id);
+        return IsShiftBeside(view.data(args[3].id), unit);
+      },
+      Words::Otherwise::kFalls);
   words.Guard("normalizable", "occc", [](const View& view, auto args) {
     return IsNormalizable(view.data(args[1].id), view.data(args[2].id), view.data(args[3].id),
                           view.word(args[0].op).attributes.GetFloat("epsilon", 1e-5));
   });
-  words.Guard("smooth", "c",
-              [](const View& view, auto args) { return IsSmooth(view, args[0].id); });
+  // Both look at readers, and no reader goes away.
+  words.Guard(
+      "smooth", "c", [](const View& view, auto args) { return IsSmooth(view, args[0].id); },
+      Words::Otherwise::kFalls);
   // Facts hold exactly for one e-node of a class, and for the others up to rounding: a value that
   // is not negative in one may be -1e-9 in another.
-  words.Guard("regular", "c",
-              [](const View& view, auto args) { return IsRegular(view, args[0].id); });
+  words.Guard(
+      "regular", "c", [](const View& view, auto args) { return IsRegular(view, args[0].id); },
+      Words::Otherwise::kFalls);
   words.Term("finite_weight", "c",
              [](Terms& terms, auto args) { return terms.FiniteWeight(args[0].id); });
 }
@@ -111,13 +121,15 @@ Words::Words(TensorDomain* domain) : domain_(domain) {
   };
 }
 
-void Words::Guard(absl::string_view name, absl::string_view signature, GuardFn holds) {
+void Words::Guard(absl::string_view name, absl::string_view signature, GuardFn holds,
+                  Otherwise otherwise) {
   TensorDomain* domain = domain_;
   vocabulary_.guards[name] = egraph::Guard{
       std::string(signature),
       [domain, holds = std::move(holds)](const EGraph& graph, std::span<const Binding> arguments) {
         return holds(View(*domain, graph), arguments);
-      }};
+      },
+      otherwise};
 }
 
 void Words::Term(absl::string_view name, absl::string_view signature, TermFn build) {
@@ -179,9 +191,10 @@ void AddCommonWords(Words& words) {
   words.Guard("below_infinity", "c", [](const View& view, auto args) {
     return view.data(args[0].id).facts.values.high < ops::Interval::kInfinity;
   });
-  words.Guard("made_by", "ct", [](const View& view, auto args) {
-    return view.HasOperator(args[0].id, args[1].text);
-  });
+  words.Guard(
+      "made_by", "ct",
+      [](const View& view, auto args) { return view.HasOperator(args[0].id, args[1].text); },
+      Words::Otherwise::kRises);
   words.Term("reshape_to", "cc", [](Terms& terms, auto args) {
     return terms.ReshapeTo(args[0].id, terms.type(args[1].id));
   });

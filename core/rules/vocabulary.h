@@ -22,8 +22,12 @@ class Words {
   using GuardFn = std::function<bool(const View&, std::span<const Binding>)>;
   using TermFn = std::function<ClassId(Terms&, std::span<const Binding>)>;
 
-  // Add a guard or a function. egraph/pattern.h explains signatures.
-  void Guard(absl::string_view name, absl::string_view signature, GuardFn holds);
+  using Otherwise = egraph::Guard::Otherwise;
+
+  // Add a guard or a function. egraph/pattern.h explains signatures, and what changes the answer of
+  // a guard.
+  void Guard(absl::string_view name, absl::string_view signature, GuardFn holds,
+             Otherwise otherwise = Otherwise::kNothing);
   // If `build` returns an invalid class, the rule does not apply.
   void Term(absl::string_view name, absl::string_view signature, TermFn build);
 

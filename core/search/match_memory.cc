@@ -4,6 +4,7 @@ namespace quotient::search {
 MatchMemory::Key MatchMemory::KeyOf(size_t rule, const egraph::Match& match) {
   SequenceHash hash;
   hash.Add(rule);
+  hash.Add(match.alternative);
   hash.Add(match.classes.size());
   for (egraph::ClassId id : match.classes) hash.Add(id.value());
   for (egraph::OpId op : match.ops) hash.Add(op.value());

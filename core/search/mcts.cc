@@ -121,7 +121,7 @@ SuccessiveTrees::Root MctsSearch::OpenRoot(const State& root, const StopConditio
     std::erase(opened.actions, kGrowToTheLimit);
     return opened;
   };
-  return {root, open(Walk::Places::kOfIndexedRules), open(Walk::Places::kOfAllRules)};
+  return {root, open(Walk::Places::kOfPatterns), open(Walk::Places::kOfAllRules)};
 }
 
 int64_t MctsSearch::NumWorkers() {
@@ -214,8 +214,8 @@ Simulation* MctsSearch::NextSimulation(const Walk& walk) {
 
 // Selects the next simulation.
 void MctsSearch::Select() {
-  // Another thread may be using walk_, but HasRulesFromScratch only reads what never changes.
-  if (trees_.tree().exhausted() && walk_.HasRulesFromScratch() &&
+  // Another thread may be using walk_, but HasRulesBesidePatterns only reads what never changes.
+  if (trees_.tree().exhausted() && walk_.HasRulesBesidePatterns() &&
       trees_.TryPlaces(progress_.simulations())) {
     window_.DropWaiting();
   }

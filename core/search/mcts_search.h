@@ -115,7 +115,7 @@ class MctsSearch {
   // num_events_ when the last checkpoint was written.
   int64_t num_events_saved_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // --- Owned by the calling thread. Others may only call walk_.HasRulesFromScratch().
+  // --- Owned by the calling thread. Others may only call walk_.HasRulesBesidePatterns().
 
   Walk walk_;
 };

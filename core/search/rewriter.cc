@@ -47,25 +47,34 @@ class NewMatches : public egraph::MatchSink {
 }  // namespace
 
 Rewriter::Rewriter(egraph::EGraph* graph, std::span<const egraph::Rule* const> rules)
-    : graph_(*graph), rules_(rules), matcher_(graph->table(), rules), queues_(rules.size()) {}
+    : graph_(*graph),
+      rules_(rules),
+      matcher_(graph->table(), rules),
+      anchors_(rules),
+      queues_(rules.size()) {}
 
 void Rewriter::Search(std::span<const size_t> wanted, const StopCondition& stop) {
   egraph::Matcher::Bounds bounds;
   bounds.waiting.assign(wanted.begin(), wanted.end());
   bounds.may_go_on = [&stop] { return !stop.ShouldStop(); };
+  anchors_.Follow(graph_);
   matcher_.Search(graph_, bounds);
   for (size_t rule = 0; rule < rules_.size() && !stop.ShouldStop(); ++rule) {
-    if (!matcher_.takes(rule)) SearchFromScratch(rule, wanted[rule], stop);
+    if (!matcher_.takes(rule)) SearchByItself(rule, wanted[rule], stop);
   }
 }
 
-void Rewriter::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop) {
+void Rewriter::SearchByItself(size_t rule, size_t wanted, const StopCondition& stop) {
   Queue& queue = queues_[rule];
   const size_t waiting = num_waiting(rule);
   if (waiting >= wanted) return;
   if (marks_.empty() && waiting == 0) queue = {};
   NewMatches sink(rule, wanted - waiting, stop, memory_, queue.matches);
-  rules_[rule]->Search(graph_, sink);
+  if (anchors_.takes(rule)) {
+    anchors_.Search(graph_, rule, sink);
+  } else {
+    rules_[rule]->Search(graph_, sink);
+  }
 }
 
 size_t Rewriter::num_waiting(size_t rule) const {
@@ -136,6 +145,7 @@ absl::Status Rewriter::ExplainRefusal(const absl::Status& status) {
 void Rewriter::Mark() {
   graph_.Mark();
   matcher_.Mark();
+  anchors_.Mark();
   memory_.Mark();
   std::vector<QueueSize>& sizes = marks_.emplace_back();
   for (const Queue& queue : queues_) sizes.push_back({queue.matches.size(), queue.next});
@@ -144,6 +154,7 @@ void Rewriter::Mark() {
 void Rewriter::Rollback() {
   graph_.Rollback();
   matcher_.Rollback();
+  anchors_.Rollback();
   memory_.Rollback();
   for (size_t rule = 0; rule < queues_.size(); ++rule) {
     queues_[rule].matches.resize(marks_.back()[rule].size);
@@ -155,6 +166,7 @@ void Rewriter::Rollback() {
 void Rewriter::Forget() {
   graph_.Forget();
   matcher_.Forget();
+  anchors_.Forget();
   memory_.Forget();
   marks_.pop_back();
 }

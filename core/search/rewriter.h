@@ -1,9 +1,10 @@
 #pragma once
 
 // Rewriter: finds and applies the matches of a set of rules on one e-graph. Matches wait in queues
-// until they are applied, each once. Pattern rules are matched together and incrementally
-// (Matcher). Other rules (guards that look at the graph, rules written by hand) search the whole
-// graph each time, and a memory drops the matches they found before. One thread.
+// until they are applied, each once. Rules that are patterns are matched together and incrementally
+// (Matcher). Of the others, those with anchors are searched around what has changed (AnchorQueues)
+// and the rest in the whole graph each time; a memory drops the matches they found before. One
+// thread.
 //
 //   Rewriter rewriter(&graph, rules);
 //   rewriter.Search(wanted, stop);
@@ -20,6 +21,7 @@
 #include "core/egraph/egraph.h"
 #include "core/egraph/matcher.h"
 #include "core/egraph/rule.h"
+#include "core/search/anchor_queues.h"
 #include "core/search/match_memory.h"
 
 namespace quotient::search {
@@ -32,8 +34,12 @@ class Rewriter {
 
   egraph::EGraph& graph() const { return graph_; }
   size_t num_rules() const { return rules_.size(); }
+  // Whether the rule is nothing but a pattern.
+  bool is_pattern(size_t rule) const { return rules_[rule]->program() != nullptr; }
   // Whether finding the rule's matches requires a search of the whole graph.
-  bool searches_from_scratch(size_t rule) const { return !matcher_.takes(rule); }
+  bool searches_from_scratch(size_t rule) const {
+    return !matcher_.takes(rule) && !anchors_.takes(rule);
+  }
 
   // Searches a clean graph until at least `wanted[rule]` matches of each rule wait or there are no
   // more. Rules that want 0 are not searched.
@@ -46,7 +52,7 @@ class Rewriter {
   // queue. Returns how many changed the graph.
   absl::StatusOr<int64_t> ApplyNext(size_t rule, size_t count);
   // Whether what a waiting match rewrites is in one of the classes (indexed by ClassId). For a rule
-  // that searches from scratch: whether any class of the match is.
+  // that is no pattern: whether any class of the match is.
   bool Touches(size_t rule, size_t index, const std::vector<bool>& classes) const;
   // Applies a waiting match and leaves it in the queue. True if the graph changed.
   absl::StatusOr<bool> ApplyWaiting(size_t rule, size_t index);
@@ -60,7 +66,7 @@ class Rewriter {
   void Forget();
 
  private:
-  // Matches of a rule that searches from scratch. Those before `next` have been applied.
+  // Matches of a rule that is no pattern. Those before `next` have been applied.
   struct Queue {
     std::vector<egraph::Match> matches;
     size_t next = 0;
@@ -70,12 +76,13 @@ class Rewriter {
     size_t next;
   };
 
-  void SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop);
+  void SearchByItself(size_t rule, size_t wanted, const StopCondition& stop);
   absl::Status ExplainRefusal(const absl::Status& status);
 
   egraph::EGraph& graph_;
   const std::span<const egraph::Rule* const> rules_;
   egraph::Matcher matcher_;
+  AnchorQueues anchors_;
   MatchMemory memory_;         // Matches that were put into queues_.
   std::vector<Queue> queues_;  // By rule.
   std::vector<std::vector<QueueSize>> marks_;

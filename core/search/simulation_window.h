@@ -26,7 +26,7 @@ struct Simulation {
   // Whether the tree selected a leaf. If it did not, there is no result to wait for.
   bool used = false;
   int64_t tree = 0;  // Number of the tree that selected it.
-  Walk::Places places = Walk::Places::kOfIndexedRules;
+  Walk::Places places = Walk::Places::kOfPatterns;
   SearchTree::Leaf leaf;
 
   // --- Owned by the worker that took the simulation (TakeNearest), until it sets `done`

@@ -43,8 +43,8 @@ class SuccessiveTrees {
   // Starts a new tree, with other factors of the priors, if the search is stuck or the tree is
   // full. Returns whether it did. `last_improvement`: the number of simulations at that time.
   bool RestartIfStuck(int64_t simulations, int64_t last_improvement);
-  // Starts a new tree that also tries places of rules that search from scratch. Returns false if
-  // the present one does so already.
+  // Starts a new tree that also tries places of rules that are more than a pattern. Returns false
+  // if the present one does so already.
   bool TryPlaces(int64_t simulations);
 
   // --- The present tree
@@ -90,7 +90,7 @@ class SuccessiveTrees {
   Root root_;
   Priors priors_;
   SearchTree tree_;
-  Walk::Places places_ = Walk::Places::kOfIndexedRules;
+  Walk::Places places_ = Walk::Places::kOfPatterns;
   // Number of trees before the present one, and number of states in them.
   int64_t num_restarts_ = 0;
   int64_t num_states_ = 0;

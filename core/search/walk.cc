@@ -230,9 +230,9 @@ Walk::Worth Walk::Value(bool changed, const StopCondition& stop) {
   return *worth;
 }
 
-bool Walk::HasRulesFromScratch() const {
+bool Walk::HasRulesBesidePatterns() const {
   for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
-    if (rewriter_.searches_from_scratch(rule)) return true;
+    if (!rewriter_.is_pattern(rule)) return true;
   }
   return false;
 }
@@ -265,7 +265,7 @@ void Walk::AddPlaces(Places places, std::vector<Action>& actions) {
   in_best_.assign(graph_.class_bound(), false);
   workspace_.ForEachBest([this](egraph::ClassId id) { in_best_[id.value()] = true; });
   for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
-    if (places == Places::kOfIndexedRules && rewriter_.searches_from_scratch(rule)) continue;
+    if (places == Places::kOfPatterns && !rewriter_.is_pattern(rule)) continue;
     const size_t waiting = rewriter_.num_waiting(rule);
     if (waiting < 2) continue;
     int left = kTaken;

@@ -74,8 +74,11 @@ class Walk {
   uint64_t Hash();
   // The rules whose single matches become actions.
   enum class Places {
-    kOfIndexedRules,  // Rules that the matcher searches incrementally.
-    kOfAllRules,      // Also rules that search the whole graph each time, which takes longer.
+    // Rules that are nothing but a pattern (egraph::Rule::program), as those for terms are. Those
+    // for
+    // models are not: most of what a match there brings, all matches of its rule bring sooner.
+    kOfPatterns,
+    kOfAllRules,
   };
   // Actions that may change the state that GoTo has just reached: growing, rules that have matches,
   // and some single matches in the best graph. Empty if the state is final; incomplete if `stop`
@@ -83,7 +86,7 @@ class Walk {
   std::vector<Action> Actions(Places places, const StopCondition& stop);
   // Whether the two kinds of Places differ. Other threads may call this while the walk moves, since
   // it only reads what the constructor set.
-  bool HasRulesFromScratch() const;
+  bool HasRulesBesidePatterns() const;
   // By rule, how many matches wait in the present state: those not yet applied by a kRule or kGrow
   // on the way. For rules that search from scratch, at most `from_scratch` are counted. Fewer if
   // `stop` fires.

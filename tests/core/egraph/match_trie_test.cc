@@ -91,7 +91,7 @@ TEST_F(MatchTrieTest, OnlyWhatTheSearchedRulesNeedIsEnabled) {
   ASSERT_THAT(Seeds("+"), SizeIs(1));
   const std::vector<const MatchTrie::Emission*> emissions = Emissions(*Seeds("+")[0]);
   ASSERT_THAT(emissions, SizeIs(1));
-  EXPECT_EQ(emissions[0]->rule, 1u);
+  EXPECT_EQ(emissions[0]->program, 1u);
   EXPECT_TRUE(trie_.StartsAt(Kind("f")));
   EXPECT_FALSE(trie_.StartsAt(Kind("*")));
   EXPECT_TRUE(trie_.Enable({true, false}));

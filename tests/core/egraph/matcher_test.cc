@@ -127,7 +127,7 @@ TEST_F(MatcherTest, GuardsLookAtTheirOwnVariables) {
                                   return graph.Lookup(table_.Op("x"), {}) ==
                                          graph.Find(arguments[0].id);
                                 },
-                                true};
+                                Guard::Otherwise::kNothing};
   Use("found: (+ (* ?a ?b) (* ?c ?a)) => (found ?a) if is_x(?a)");
   Term("(+ (* x y) z)");
   Term("(+ (* y x) w)");
@@ -142,6 +142,74 @@ TEST_F(MatcherTest, GuardsLookAtTheirOwnVariables) {
   matcher.Search(graph_);
   EXPECT_EQ(Waiting(matcher), FromScratch());
   EXPECT_THAT(Waiting(matcher), Each(Eq(1)));
+}
+
+// A rule is matched incrementally if nothing but a change of an argument makes a guard pass.
+TEST_F(MatcherTest, TakesRulesWhoseGuardsPassByChangesAlone) {
+  using Otherwise = Guard::Otherwise;
+  for (const auto& [name, otherwise] :
+       {std::pair("fixed", Otherwise::kNothing), std::pair("falls", Otherwise::kFalls),
+        std::pair("rises", Otherwise::kRises), std::pair("any", Otherwise::kAnything)}) {
+    vocabulary_.guards[name] = {"c", [](const EGraph&, std::span<const Binding>) { return true; },
+                                otherwise};
+  }
+  Use("f(?x) => ?x if fixed(?x)\n"
+      "f(?x) => ?x if not fixed(?x)\n"
+      "f(?x) => ?x if falls(?x)\n"
+      "f(?x) => ?x if not falls(?x)\n"
+      "f(?x) => ?x if rises(?x)\n"
+      "f(?x) => ?x if not rises(?x)\n"
+      "f(?x) => ?x if any(?x)\n");
+  const Matcher matcher(table_, pointers_);
+  std::vector<bool> taken;
+  for (size_t i = 0; i < rules_.size(); ++i) taken.push_back(matcher.takes(i));
+  EXPECT_THAT(taken, ::testing::ElementsAre(true, true, true, false, false, true, false));
+}
+
+// Two patterns that are one rule, which counts how often each is applied.
+class TwoPatterns : public Rule {
+ public:
+  TwoPatterns(const Rule& first, const Rule& second) : parts_{&first, &second} {}
+  const std::string& name() const override { return parts_[0]->name(); }
+  const std::string& equation() const override { return parts_[0]->equation(); }
+  std::vector<const Program*> programs() const override {
+    return {parts_[0]->program(), parts_[1]->program()};
+  }
+  void Search(const EGraph& graph, MatchSink& sink) const override {
+    for (const Rule* part : parts_) part->Search(graph, sink);
+  }
+  absl::StatusOr<bool> Apply(EGraph& graph, const Match& match, Origin origin) const override {
+    ++applied[match.alternative];
+    return parts_[match.alternative]->Apply(graph, match, origin);
+  }
+  mutable int applied[2] = {0, 0};
+
+ private:
+  const Rule* const parts_[2];
+};
+
+TEST_F(MatcherTest, ARuleOfSeveralPatternsHasTheMatchesOfAll) {
+  Use("k(?xs...) => k2(?xs...)\nf(g(?x, ?y)) => g(?y, ?x)");
+  const TwoPatterns both(*rules_[0], *rules_[1]);
+  const Rule* const pointers[] = {&both};
+  Matcher matcher(table_, pointers);
+  ASSERT_TRUE(matcher.takes(0));
+  Term("k(a, b, c)");
+  Term("f(g(a, b))");
+  Term("f(g(b, c))");
+  ASSERT_TRUE(graph_.Rebuild().ok());
+  matcher.Search(graph_);
+  EXPECT_EQ(matcher.num_waiting(0), 3u);
+  // The last waiting match is one of the second pattern.
+  ASSERT_TRUE(*matcher.ApplyWaiting(graph_, 0, 2));
+  EXPECT_EQ(both.applied[1], 1);
+  ASSERT_TRUE(matcher.ApplyNext(graph_, 0, 2).ok());
+  EXPECT_EQ(both.applied[0], 1);
+  EXPECT_EQ(both.applied[1], 2);
+  EXPECT_EQ(matcher.num_waiting(0), 1u);
+  ASSERT_TRUE(graph_.Rebuild().ok());
+  EXPECT_EQ(graph_.Find(Term("k(a, b, c)")), graph_.Find(Term("k2(a, b, c)")));
+  EXPECT_EQ(graph_.Find(Term("f(g(a, b))")), graph_.Find(Term("g(b, a)")));
 }
 
 }  // namespace

@@ -23,9 +23,10 @@ class LeftCompilerTest : public ::testing::Test {
  protected:
   LeftCompilerTest() {
     vocabulary_.guards["good"] = {"c", [](const EGraph&, std::span<const Binding>) { return true; },
-                                  true};
-    vocabulary_.guards["distinct"] = {
-        "cc", [](const EGraph&, std::span<const Binding>) { return true; }, true};
+                                  Guard::Otherwise::kNothing};
+    vocabulary_.guards["distinct"] = {"cc",
+                                      [](const EGraph&, std::span<const Binding>) { return true; },
+                                      Guard::Otherwise::kNothing};
   }
 
   RuleText Parsed(absl::string_view rule) {

@@ -117,7 +117,7 @@ class Walk {
                                    [this](const EGraph& graph, std::span<const Binding> arguments) {
                                      return analysis_.holds(graph.Find(arguments[0].id));
                                    },
-                                   true};
+                                   Guard::Otherwise::kNothing};
     for (int i = 0; i < 3; ++i) {
       rules_.push_back(*testing::CompileRule(MakeRule(i), vocabulary_));
       pointers_.push_back(rules_.back().get());

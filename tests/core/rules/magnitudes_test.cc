@@ -26,6 +26,7 @@ ClassData Constant(const std::vector<double>& values, DType dtype = DType::kFloa
   ClassData data;
   data.type = tensor.type();
   data.constant = tensor;
+  data.constant_sizes = domain::SizesOfConstant(tensor);
   data.facts = domain::FactsOfConstant(tensor);
   return data;
 }

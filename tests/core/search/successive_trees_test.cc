@@ -61,7 +61,7 @@ TEST_F(SuccessiveTreesTest, ASearchIsStuckAfterAsLongAsItHasImprovedAndSomeMore)
 }
 
 TEST_F(SuccessiveTreesTest, PlacesAreTriedOnceEverythingElseHasBeen) {
-  EXPECT_EQ(trees_.places(), Walk::Places::kOfIndexedRules);
+  EXPECT_EQ(trees_.places(), Walk::Places::kOfPatterns);
   EXPECT_EQ(Exhaust(), 2);
   EXPECT_TRUE(trees_.TryPlaces(2));
   EXPECT_EQ(trees_.places(), Walk::Places::kOfAllRules);

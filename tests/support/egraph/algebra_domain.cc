@@ -131,7 +131,7 @@ egraph::Vocabulary AlgebraDomain::vocabulary() {
                                  return holds(known_[first.value()], first,
                                               graph.Find(a.back().id));
                                },
-                               true};
+                               egraph::Guard::Otherwise::kNothing};
   };
   guard("nz", "c", [](const Known& a, ClassId, ClassId) { return a.value != 0.0; });
   guard("const", "c", [](const Known& a, ClassId, ClassId) { return a.value.has_value(); });

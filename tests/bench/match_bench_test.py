@@ -1,0 +1,43 @@
+"""match_bench: a line per model with plausible figures, and what is wrong is said."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+BIN = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]).resolve()
+
+
+def bench(*arguments):
+    return subprocess.run([BIN / "match_bench", *map(str, arguments)], capture_output=True, text=True, timeout=100)
+
+
+class MatchBenchTest(unittest.TestCase):
+    def test_a_line_per_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = []
+            for name in ("squeezenet", "nasrnn"):
+                files.append(f"{folder}/{name}.onnx")
+                subprocess.run([BIN / "make_network", name, "--paper", "-o", files[-1]], check=True)
+            for copies in (1, 2):
+                ran = bench(*files, "--nodes", 300, "--paths", 2, "--copies", copies)
+                self.assertEqual((0, ""), (ran.returncode, ran.stderr))
+                lines = [line.split() for line in ran.stdout.splitlines()]
+                self.assertEqual(["file", *files], [line[0] for line in lines])
+                for line in lines[1:]:
+                    self.assertGreater(float(line[1]), 20)
+                    self.assertTrue(all(float(figure) > 0 for figure in line[2:]), line)
+
+    def test_wrong_arguments_are_named(self):
+        for arguments, status, message in [
+                ([], 2, "FILE: is missing"),
+                (["x.onnx", "--copies", 0], 2, "--copies: wants a number from 1 on, not 0"),
+                (["nowhere.onnx"], 1, "nowhere.onnx")]:
+            ran = bench(*arguments)
+            self.assertEqual(status, ran.returncode)
+            self.assertIn(message, ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
