@@ -1,0 +1,56 @@
+#pragma once
+
+// Certificates: what is known of a rewrite rule after it was applied in many graphs.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/domain/tensor_domain.h"
+#include "core/egraph/rule.h"
+#include "core/model/graph.h"
+
+namespace quotient::prove {
+
+enum class Tier {
+  // In every instance both sides had the same field elements: no rounding, random inputs.
+  kExact,
+  // The same, with functions that no polynomial computes left open: it holds whatever they are.
+  kExactForAnyFunction,
+  // The sides of some instance differ in the field, because the rule relies on what a function is,
+  // or an operator has no definition there. Both sides agree in floats.
+  kNumeric,
+  // Both sides differ in floats, or have different types.
+  kRefuted,
+  // The rule did not apply in any graph.
+  kNotApplied,
+};
+const char* NameOf(Tier tier);
+
+struct Certificate {
+  Tier tier = Tier::kNotApplied;
+  int instances = 0;                // Graphs in which the rule changed something.
+  int exact = 0;                    // Those of them that agreed in the field.
+  int undefined = 0;                // Those that have no value in it, such as the mean of nothing.
+  int64_t equations = 0;            // E-nodes that the rule added and that were compared.
+  std::set<std::string> functions;  // Those that were left open.
+  double largest_error = 0;         // In floats, relative to the largest element.
+  std::string why_not_exact;        // Of an instance that did not agree in the field.
+  std::string counterexample;       // If refuted: what differs, and the graph as text.
+};
+
+// Makes a rule for a domain, which it may borrow.
+using RuleMaker =
+    std::function<absl::StatusOr<std::shared_ptr<const egraph::Rule>>(domain::TensorDomain*)>;
+
+// Applies a rule in the graphs and in variations of them (variation.h), until it has changed
+// `instances` graphs or for so many tries for each. The graphs are static, with inferred types.
+// Fails if the rule cannot be made or a graph is no graph.
+absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
+                                    int instances, uint64_t seed);
+
+}  // namespace quotient::prove

@@ -1,0 +1,160 @@
+// Sums of products.
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "core/prove/families.h"
+
+namespace quotient::prove {
+namespace {
+
+// Matrices in the last two axes, the axes before are broadcast. A vector on the left is a row, one
+// on the right a column, and the result lacks that axis.
+absl::StatusOr<FieldTensor> EvaluateMatMul(const Operation& operation) {
+  FieldTensor a = operation.input(0);
+  FieldTensor b = operation.input(1);
+  Ints dims = operation.dims;
+  if (b.rank() == 1) dims.push_back(1);
+  if (a.rank() == 1) dims.insert(dims.end() - 1, 1);
+  if (a.rank() == 1) a.dims.insert(a.dims.begin(), 1);
+  if (b.rank() == 1) b.dims.push_back(1);
+  FieldTensor product = Filled(dims, [&](const Ints& index) {
+    Ints left = index;
+    Ints right = index;
+    Element sum = 0;
+    for (int64_t k = 0; k < a.dims.back(); ++k) {
+      left.back() = k;
+      right[right.size() - 2] = k;
+      sum = Add(sum, Multiply(Broadcast(a, left), Broadcast(b, right)));
+    }
+    return sum;
+  });
+  product.dims = operation.dims;
+  return product;
+}
+
+FieldTensor Transposed(const FieldTensor& matrix) {
+  return Filled({matrix.dims[1], matrix.dims[0]}, [&](const Ints& index) {
+    return matrix.elements[Offset({index[1], index[0]}, matrix.dims)];
+  });
+}
+
+absl::StatusOr<FieldTensor> EvaluateGemm(const Operation& operation) {
+  const AttributeMap& attributes = operation.attributes;
+  const bool left = attributes.GetInt("transA", 0) != 0;
+  const bool right = attributes.GetInt("transB", 0) != 0;
+  const FieldTensor a = left ? Transposed(operation.input(0)) : operation.input(0);
+  const FieldTensor b = right ? Transposed(operation.input(1)) : operation.input(1);
+  const std::optional<Element> alpha = FloatAttribute(attributes, "alpha", 1);
+  const std::optional<Element> beta = FloatAttribute(attributes, "beta", 1);
+  if (!alpha || !beta) return absl::FailedPreconditionError("Gemm: a factor is no number");
+  return Filled(operation.dims, [&](const Ints& index) {
+    Element sum = 0;
+    for (int64_t k = 0; k < a.dims[1]; ++k) {
+      sum = Add(sum, Multiply(a.elements[Offset({index[0], k}, a.dims)],
+                              b.elements[Offset({k, index[1]}, b.dims)]));
+    }
+    sum = Multiply(*alpha, sum);
+    return operation.has(2) ? Add(sum, Multiply(*beta, Broadcast(operation.input(2), index))) : sum;
+  });
+}
+
+// The window of a convolution.
+struct Window {
+  int64_t group;
+  Ints strides;
+  Ints dilations;
+  Ints pads;  // Those in front; the size of the output tells the others.
+};
+
+std::optional<Window> ReadWindow(const Operation& operation) {
+  const size_t spatial = operation.dims.size() - 2;
+  if (operation.attributes.GetString("auto_pad", "NOTSET") != "NOTSET") return std::nullopt;
+  return Window{operation.attributes.GetInt("group", 1),
+                operation.attributes.GetInts("strides", Ints(spatial, 1)),
+                operation.attributes.GetInts("dilations", Ints(spatial, 1)),
+                operation.attributes.GetInts("pads", Ints(2 * spatial, 0))};
+}
+
+// Sums over the kernel's elements. at(kernel index) is the position in x, or nullopt outside.
+template <typename PositionInX>
+Element SumOverKernel(const Ints& kernel, const PositionInX& product) {
+  if (NumElements(kernel) == 0) return 0;
+  Element sum = 0;
+  Ints tap(kernel.size(), 0);
+  do {
+    sum = Add(sum, product(tap));
+  } while (Advance(tap, kernel));
+  return sum;
+}
+
+// x [n, c, ..], w [m, c / group, ..], bias [m].
+absl::StatusOr<FieldTensor> EvaluateConv(const Operation& operation) {
+  const std::optional<Window> window = ReadWindow(operation);
+  if (!window) return absl::UnimplementedError("Conv: auto_pad");
+  const FieldTensor& x = operation.input(0);
+  const FieldTensor& w = operation.input(1);
+  const int64_t inputs = w.dims[1];
+  const int64_t outputs_per_group = w.dims[0] / window->group;
+  const Ints kernel(w.dims.begin() + 1, w.dims.end());  // The channel within the group first.
+  return Filled(operation.dims, [&](const Ints& index) {
+    const int64_t group = index[1] / outputs_per_group;
+    const Element sum = SumOverKernel(kernel, [&](const Ints& tap) -> Element {
+      Ints in_x = {index[0], group * inputs + tap[0]};
+      Ints in_w = {index[1], tap[0]};
+      for (size_t i = 1; i < tap.size(); ++i) {
+        const int64_t at = index[i + 1] * window->strides[i - 1] +
+                           tap[i] * window->dilations[i - 1] - window->pads[i - 1];
+        if (at < 0 || at >= x.dims[i + 1]) return 0;
+        in_x.push_back(at);
+        in_w.push_back(tap[i]);
+      }
+      return Multiply(x.elements[Offset(in_x, x.dims)], w.elements[Offset(in_w, w.dims)]);
+    });
+    return operation.has(2) ? Add(sum, operation.input(2).elements[index[1]]) : sum;
+  });
+}
+
+// x [n, c, ..], w [c, m / group, ..], bias [m]: each element of x adds its multiple of the kernel.
+absl::StatusOr<FieldTensor> EvaluateConvTranspose(const Operation& operation) {
+  const std::optional<Window> window = ReadWindow(operation);
+  if (!window) return absl::UnimplementedError("ConvTranspose: auto_pad");
+  const FieldTensor& x = operation.input(0);
+  const FieldTensor& w = operation.input(1);
+  const int64_t inputs_per_group = w.dims[0] / window->group;
+  const int64_t outputs_per_group = w.dims[1];
+  Ints kernel = {inputs_per_group};
+  kernel.insert(kernel.end(), w.dims.begin() + 2, w.dims.end());
+  return Filled(operation.dims, [&](const Ints& index) {
+    const int64_t group = index[1] / outputs_per_group;
+    const Element sum = SumOverKernel(kernel, [&](const Ints& tap) -> Element {
+      const int64_t channel = group * inputs_per_group + tap[0];
+      Ints in_x = {index[0], channel};
+      Ints in_w = {channel, index[1] % outputs_per_group};
+      for (size_t i = 1; i < tap.size(); ++i) {
+        const int64_t moved =
+            index[i + 1] + window->pads[i - 1] - tap[i] * window->dilations[i - 1];
+        const int64_t at = moved / window->strides[i - 1];
+        if (moved < 0 || moved % window->strides[i - 1] != 0 || at >= x.dims[i + 1]) return 0;
+        in_x.push_back(at);
+        in_w.push_back(tap[i]);
+      }
+      return Multiply(x.elements[Offset(in_x, x.dims)], w.elements[Offset(in_w, w.dims)]);
+    });
+    return operation.has(2) ? Add(sum, operation.input(2).elements[index[1]]) : sum;
+  });
+}
+
+}  // namespace
+
+std::span<const Definition> ContractionDefinitions() {
+  static constexpr Definition kDefinitions[] = {
+      {"MatMul", EvaluateMatMul},
+      {"Gemm", EvaluateGemm},
+      {"Conv", EvaluateConv},
+      {"ConvTranspose", EvaluateConvTranspose},
+  };
+  return kDefinitions;
+}
+
+}  // namespace quotient::prove

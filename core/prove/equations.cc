@@ -1,0 +1,279 @@
+#include "core/prove/equations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/model/dtype.h"
+#include "core/ops/op.h"
+#include "core/prove/operation.h"
+
+namespace quotient::prove {
+namespace {
+
+using domain::OpWord;
+using domain::TensorEGraph;
+using egraph::ClassId;
+using egraph::ENodeId;
+
+// --- Field elements as values
+
+class FieldArithmetic {
+ public:
+  using Value = FieldTensor;
+
+  static absl::StatusOr<Value> OfConstant(const model::Tensor& tensor) {
+    Value value{tensor.dims(), {}};
+    for (int64_t i = 0; i < tensor.elements(); ++i) {
+      const std::optional<Element> element =
+          model::IsFloat(tensor.dtype()) || tensor.dtype() == model::DType::kBool
+              ? FromFloat(tensor.GetDouble(i))
+              : FromInteger(tensor.GetInt(i));
+      if (!element) return absl::FailedPreconditionError("a constant is infinite or NaN");
+      value.elements.push_back(*element);
+    }
+    return value;
+  }
+  static Value OfInput(const model::TensorType& type, Rng& rng) {
+    Value value{type.dims(), {}};
+    for (int64_t i = 0; i < type.elements(); ++i) {
+      constexpr uint64_t kIntegers = 3;
+      const bool is_bool = type.dtype == model::DType::kBool;
+      value.elements.push_back(
+          rng.Below(model::IsFloat(type.dtype) ? kPrime : (is_bool ? 2 : kIntegers)));
+    }
+    return value;
+  }
+  absl::StatusOr<Value> OfOperator(const OpWord& word, const std::vector<const Value*>& inputs,
+                                   const model::TensorType& type, Agreement& agreement) const {
+    if (word.name == "Cast") return Cast(*inputs[0], type, agreement);
+    return Evaluate({word.name, word.attributes, inputs, type.dims(), agreement.functions});
+  }
+  static double Error(const Value& a, const Value& b) { return a == b ? 0 : INFINITY; }
+  static double Tolerance(const Value&) { return 0; }
+
+ private:
+  // To floats, every value keeps its own: rounding is not what is looked for here. To other types
+  // it is a function that is left open.
+  static Value Cast(const Value& value, const model::TensorType& type, Agreement& agreement) {
+    if (model::IsFloat(type.dtype)) return value;
+    const std::string function = absl::StrCat("Cast to ", model::DTypeName(type.dtype));
+    agreement.functions.insert(function);
+    Value cast = value;
+    for (Element& each : cast.elements) each = Uninterpreted(function, std::span(&each, 1));
+    return cast;
+  }
+};
+
+// --- Floats as values
+
+class FloatArithmetic {
+ public:
+  using Value = model::Tensor;
+
+  static absl::StatusOr<Value> OfConstant(const model::Tensor& tensor) { return tensor; }
+  static Value OfInput(const model::TensorType& type, Rng& rng) {
+    std::span<std::byte> buffer;
+    const Value value = Value::Allocate(type.dtype, type.dims(), &buffer);
+    std::vector<double> elements(value.elements());
+    for (double& each : elements) {
+      each = model::IsFloat(type.dtype)
+                 ? rng.Uniform(-1, 1)
+                 : static_cast<double>(rng.Below(type.dtype == model::DType::kBool ? 2 : 3));
+    }
+    model::Store(type.dtype, buffer, 0, std::span<const double>(elements));
+    return value;
+  }
+  absl::StatusOr<Value> OfOperator(const OpWord& word, const std::vector<const Value*>& inputs,
+                                   const model::TensorType&, Agreement&) const {
+    model::Node call;
+    call.op = word.name;
+    call.attributes = word.attributes;
+    call.outputs = {model::ValueId(0)};
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      call.inputs.push_back(inputs[i] == nullptr ? model::ValueId()
+                                                 : model::ValueId(static_cast<uint32_t>(i + 1)));
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Value> outputs, ops::EvaluateNode(call, inputs, 1));
+    return outputs[0];
+  }
+  static double Error(const Value& a, const Value& b) {
+    if (a.dims() != b.dims()) return INFINITY;
+    double scale = 0;
+    double difference = 0;
+    for (int64_t i = 0; i < a.elements(); ++i) {
+      const double x = a.GetDouble(i);
+      const double y = b.GetDouble(i);
+      if (std::isnan(x) != std::isnan(y)) return INFINITY;
+      if (x == y || std::isnan(x)) continue;
+      scale = std::max(scale, std::abs(x));
+      difference = std::max(difference, std::abs(x - y));
+    }
+    return difference == 0 ? 0 : difference / std::max(scale, 1e-30);
+  }
+  // A wrong rule is off by far more.
+  static double Tolerance(const Value& value) {
+    switch (value.dtype()) {
+      case model::DType::kFloat16:
+      case model::DType::kBfloat16:
+        return 3e-2;
+      case model::DType::kFloat32:
+        return 1e-4;
+      case model::DType::kFloat64:
+        return 1e-9;
+      default:
+        return 0;
+    }
+  }
+};
+
+// --- Checking, with either
+
+template <typename Arithmetic>
+class EquationsIn final : public Equations {
+ public:
+  using Value = typename Arithmetic::Value;
+
+  EquationsIn(const TensorEGraph& tensors, uint64_t seed)
+      : tensors_(tensors), graph_(*tensors.egraph), rng_(seed) {
+    ComputeAll();
+  }
+
+  Agreement Check() override {
+    agreement_ = {};
+    JoinMerged();
+    ComputeAll();
+    return std::move(agreement_);
+  }
+
+ private:
+  // Classes that had values and are one now must have had the same.
+  void JoinMerged() {
+    const size_t before = values_.size();
+    values_.resize(graph_.class_bound());  // A new class may have taken in an old one.
+    for (uint32_t i = 0; i < before; ++i) {
+      const ClassId cls = graph_.Find(ClassId(i));
+      if (cls == ClassId(i) || !values_[i]) continue;
+      std::optional<Value>& kept = values_[cls.value()];
+      if (kept.has_value()) {
+        Compare(*kept, *values_[i], [&] {
+          return absl::StrCat(NameOf(cls), " and ", NameOf(ClassId(i)), " became equal");
+        });
+      } else {
+        kept = values_[i];
+      }
+    }
+  }
+
+  // Computes every e-node whose children have values, until nothing changes.
+  void ComputeAll() {
+    values_.resize(graph_.class_bound());
+    done_.resize(graph_.enode_bound(), false);
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const ClassId cls : graph_.classes()) {
+        for (const ENodeId enode : graph_.nodes(cls)) {
+          if (!done_[enode.value()]) progress |= Compute(cls, enode);
+        }
+      }
+    }
+  }
+
+  // Returns whether the e-node was done now.
+  bool Compute(ClassId cls, ENodeId enode) {
+    std::vector<const Value*> inputs;
+    for (const ClassId child : graph_.node(enode).children) {
+      const std::optional<Value>& value = values_[graph_.Find(child).value()];
+      const bool absent = tensors_.domain->data(graph_, child).absent;
+      if (!absent && !value) return false;
+      inputs.push_back(absent ? nullptr : &*value);
+    }
+    done_[enode.value()] = true;
+    const OpWord& word = tensors_.domain->word(graph_.node(enode).op);
+    if (word.sort == OpWord::Sort::kAbsent) return true;
+    const absl::StatusOr<Value> value = ValueOf(word, inputs, cls);
+    if (!value.ok()) {
+      if (absl::IsFailedPrecondition(value.status())) {
+        agreement_.undefined = true;
+      } else {
+        agreement_.gap = std::string(value.status().message());
+      }
+      return true;
+    }
+    std::optional<Value>& kept = values_[cls.value()];
+    if (!kept.has_value()) {
+      kept = *value;
+      return true;
+    }
+    if (graph_.origin(enode) != egraph::kInputOrigin) ++agreement_.compared;
+    Compare(*kept, *value, [&] { return Text(enode); });
+    return true;
+  }
+
+  absl::StatusOr<Value> ValueOf(const OpWord& word, const std::vector<const Value*>& inputs,
+                                ClassId cls) {
+    const model::TensorType& type = tensors_.domain->data(graph_, cls).type;
+    if (!type.is_static()) return absl::UnimplementedError("a shape is not known");
+    switch (word.sort) {
+      case OpWord::Sort::kConstant:
+        return arithmetic_.OfConstant(*word.constant);
+      case OpWord::Sort::kInput:
+        return arithmetic_.OfInput(type, rng_);
+      case OpWord::Sort::kOperator:
+        return arithmetic_.OfOperator(word, inputs, type, agreement_);
+      default:
+        return absl::UnimplementedError(absl::StrCat(word.name, " is opaque"));
+    }
+  }
+
+  template <typename What>
+  void Compare(const Value& a, const Value& b, const What& what) {
+    const double error = arithmetic_.Error(a, b);
+    if (error <= arithmetic_.Tolerance(a)) {
+      agreement_.largest_error = std::max(agreement_.largest_error, error);
+    } else if (agreement_.difference.empty()) {
+      agreement_.difference = what();
+    }
+  }
+
+  // A value of the original graph that had this class.
+  std::string NameOf(ClassId id) const {
+    const auto& classes = tensors_.class_of_value;
+    const auto found = std::ranges::find(classes, id);
+    if (found == classes.end()) return absl::StrCat("class ", id.value());
+    return tensors_.original.values[found - classes.begin()].name;
+  }
+
+  std::string Text(ENodeId enode) const {
+    std::string text = absl::StrCat(tensors_.domain->Name(graph_.node(enode).op), "(");
+    absl::string_view comma;
+    for (const ClassId child : graph_.node(enode).children) {
+      absl::StrAppend(&text, comma, ToString(tensors_.domain->data(graph_, child).type));
+      comma = ", ";
+    }
+    return absl::StrCat(text, ")");
+  }
+
+  const TensorEGraph& tensors_;
+  const egraph::EGraph& graph_;
+  Rng rng_;
+  const Arithmetic arithmetic_{};
+  std::vector<std::optional<Value>> values_;  // By ClassId.
+  std::vector<bool> done_;                    // By ENodeId.
+  Agreement agreement_;
+};
+
+}  // namespace
+
+std::unique_ptr<Equations> EquationsInField(const TensorEGraph& tensors, uint64_t seed) {
+  return std::make_unique<EquationsIn<FieldArithmetic>>(tensors, seed);
+}
+
+std::unique_ptr<Equations> EquationsInFloats(const TensorEGraph& tensors, uint64_t seed) {
+  return std::make_unique<EquationsIn<FloatArithmetic>>(tensors, seed);
+}
+
+}  // namespace quotient::prove

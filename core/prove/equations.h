@@ -1,0 +1,48 @@
+#pragma once
+
+// Equations: whether the e-nodes of an e-graph that rules have grown still have the values of their
+// classes. Values are taken before anything is rewritten, so a rule that makes two values equal
+// that are not is found as well as one that adds a wrong e-node.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/domain/tensor_egraph.h"
+
+namespace quotient::prove {
+
+// What Check found.
+struct Agreement {
+  // The first e-node, or pair of values, that differs; empty if there is none.
+  std::string difference;
+  // An operator without a definition that kept some e-node from being compared; empty if there is
+  // none.
+  std::string gap;
+  // Whether some e-node has no value for these operands, such as the mean of nothing.
+  bool undefined = false;
+  int64_t compared = 0;             // E-nodes that rules added and that were compared.
+  std::set<std::string> functions;  // Those that were left open, see operation.h.
+  double largest_error = 0;         // Relative to the largest element; 0 if exact.
+};
+
+// For one e-graph.
+class Equations {
+ public:
+  virtual ~Equations() = default;
+  // Compares every e-node with its class. The e-graph is clean.
+  virtual Agreement Check() = 0;
+};
+
+// Take the values of all classes of an e-graph in which nothing has been rewritten, for random
+// inputs. All types are static. Borrow the e-graph. In the first, numbers are field elements and
+// nothing is rounded; in the second they are floats, of the operators' own types, and values agree
+// up to what rounding may do, relative to the largest element.
+std::unique_ptr<Equations> EquationsInField(const domain::TensorEGraph& tensors, uint64_t seed);
+std::unique_ptr<Equations> EquationsInFloats(const domain::TensorEGraph& tensors, uint64_t seed);
+
+}  // namespace quotient::prove

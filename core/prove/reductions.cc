@@ -1,0 +1,164 @@
+// Sums and means along axes, and normalizations by them.
+
+#include <array>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "core/prove/families.h"
+
+namespace quotient::prove {
+namespace {
+
+// The sum over these axes, which are kept with size 1.
+FieldTensor SumOver(const FieldTensor& x, const Ints& axes) {
+  Ints dims = x.dims;
+  for (const int64_t axis : axes) dims[axis] = 1;
+  FieldTensor sums{dims, std::vector<Element>(NumElements(dims), 0)};
+  if (x.elements.empty()) return sums;
+  Ints index(x.dims.size(), 0);
+  size_t at = 0;
+  do {
+    Ints into = index;
+    for (const int64_t axis : axes) into[axis] = 0;
+    Element& sum = sums.elements[Offset(into, dims)];
+    sum = Add(sum, x.elements[at++]);
+  } while (Advance(index, x.dims));
+  return sums;
+}
+
+// Nullopt for the mean of nothing.
+std::optional<FieldTensor> MeanOver(const FieldTensor& x, const Ints& axes) {
+  int64_t count = 1;
+  for (const int64_t axis : axes) count *= x.dims[axis];
+  const std::optional<Element> scale = Inverse(FromInteger(count));
+  if (!scale) return std::nullopt;
+  FieldTensor means = SumOver(x, axes);
+  for (Element& mean : means.elements) mean = Multiply(mean, *scale);
+  return means;
+}
+
+Ints AxesFrom(int64_t first, int rank) {
+  Ints axes;
+  for (int64_t axis = first < 0 ? first + rank : first; axis < rank; ++axis) axes.push_back(axis);
+  return axes;
+}
+
+// All axes if none are given.
+Ints ReducedAxes(const Operation& operation) {
+  const int rank = operation.input(0).rank();
+  const Ints* given = operation.attributes.FindInts("axes");
+  if (given == nullptr || given->empty()) return AxesFrom(0, rank);
+  Ints axes = *given;
+  for (int64_t& axis : axes) axis = axis < 0 ? axis + rank : axis;
+  return axes;
+}
+
+absl::Status NoValue(const Operation& operation) {
+  return absl::FailedPreconditionError(absl::StrCat(operation.name, " has no value here"));
+}
+
+// With attributes alone: axes that are an input belong to another form.
+absl::Status CheckForm(const Operation& operation) {
+  if (operation.inputs.size() == 1 && operation.attributes.GetInt("noop_with_empty_axes", 0) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError(absl::StrCat(operation.name, " has another form"));
+}
+
+absl::StatusOr<FieldTensor> EvaluateReduceSum(const Operation& operation) {
+  if (const absl::Status form = CheckForm(operation); !form.ok()) return form;
+  return FieldTensor{operation.dims, SumOver(operation.input(0), ReducedAxes(operation)).elements};
+}
+
+absl::StatusOr<FieldTensor> Mean(const Operation& operation, const Ints& axes) {
+  std::optional<FieldTensor> means = MeanOver(operation.input(0), axes);
+  if (!means) return NoValue(operation);
+  means->dims = operation.dims;
+  return *std::move(means);
+}
+
+absl::StatusOr<FieldTensor> EvaluateReduceMean(const Operation& operation) {
+  if (const absl::Status form = CheckForm(operation); !form.ok()) return form;
+  return Mean(operation, ReducedAxes(operation));
+}
+
+absl::StatusOr<FieldTensor> EvaluateGlobalAveragePool(const Operation& operation) {
+  return Mean(operation, AxesFrom(2, operation.input(0).rank()));
+}
+
+// scale (x - mean) / sqrt(variance + epsilon) + shift, all along the channels.
+absl::StatusOr<FieldTensor> EvaluateBatchNormalization(const Operation& operation) {
+  const std::optional<Element> epsilon = FloatAttribute(operation.attributes, "epsilon", 1e-5);
+  if (operation.attributes.GetInt("training_mode", 0) != 0 || !epsilon) return NoValue(operation);
+  bool has_values = true;
+  FieldTensor result = Filled(operation.dims, [&](const Ints& index) {
+    const auto channel = [&](size_t input) { return operation.input(input).elements[index[1]]; };
+    const Element x = operation.input(0).elements[Offset(index, operation.dims)];
+    const std::optional<Element> inverse =
+        Inverse(Open(operation, "Sqrt", std::array{Add(channel(4), *epsilon)}));
+    has_values &= inverse.has_value();
+    const Element scale = Multiply(channel(1), inverse.value_or(0));
+    return Add(Multiply(Subtract(x, channel(3)), scale), channel(2));
+  });
+  if (!has_values) return NoValue(operation);
+  return result;
+}
+
+absl::StatusOr<FieldTensor> EvaluateLayerNormalization(const Operation& operation) {
+  const FieldTensor& x = operation.input(0);
+  const Ints axes = AxesFrom(operation.attributes.GetInt("axis", -1), x.rank());
+  const std::optional<Element> epsilon = FloatAttribute(operation.attributes, "epsilon", 1e-5);
+  const std::optional<FieldTensor> mean = MeanOver(x, axes);
+  if (!epsilon || !mean) return NoValue(operation);
+  const FieldTensor centered = Filled(x.dims, [&](const Ints& index) {
+    return Subtract(x.elements[Offset(index, x.dims)], Broadcast(*mean, index));
+  });
+  FieldTensor squares = centered;
+  for (Element& each : squares.elements) each = Multiply(each, each);
+  const FieldTensor variance = *MeanOver(squares, axes);
+  bool has_values = true;
+  FieldTensor result = Filled(operation.dims, [&](const Ints& index) {
+    const std::optional<Element> inverse =
+        Inverse(Open(operation, "Sqrt", std::array{Add(Broadcast(variance, index), *epsilon)}));
+    has_values &= inverse.has_value();
+    Element value = Multiply(Broadcast(centered, index), inverse.value_or(0));
+    value = Multiply(value, Broadcast(operation.input(1), index));
+    return operation.has(2) ? Add(value, Broadcast(operation.input(2), index)) : value;
+  });
+  if (!has_values) return NoValue(operation);
+  return result;
+}
+
+// Exp of each element over the sum along the axis, which is a function of its own: without the
+// functional equation of Exp, nothing follows from a shift.
+absl::StatusOr<FieldTensor> EvaluateSoftmax(const Operation& operation) {
+  FieldTensor exponentials = operation.input(0);
+  for (Element& each : exponentials.elements) each = Open(operation, "Exp", std::array{each});
+  int64_t axis = operation.attributes.GetInt("axis", -1);
+  if (axis < 0) axis += exponentials.rank();
+  const FieldTensor sums = SumOver(exponentials, {axis});
+  bool has_values = true;
+  FieldTensor result = Filled(operation.dims, [&](const Ints& index) {
+    const std::optional<Element> inverse = Inverse(Broadcast(sums, index));
+    has_values &= inverse.has_value();
+    return Multiply(Broadcast(exponentials, index), inverse.value_or(0));
+  });
+  if (!has_values) return NoValue(operation);
+  return result;
+}
+
+}  // namespace
+
+std::span<const Definition> ReductionDefinitions() {
+  static constexpr Definition kDefinitions[] = {
+      {"ReduceSum", EvaluateReduceSum},
+      {"ReduceMean", EvaluateReduceMean},
+      {"GlobalAveragePool", EvaluateGlobalAveragePool},
+      {"BatchNormalization", EvaluateBatchNormalization},
+      {"LayerNormalization", EvaluateLayerNormalization},
+      {"Softmax", EvaluateSoftmax},
+  };
+  return kDefinitions;
+}
+
+}  // namespace quotient::prove

@@ -1,0 +1,116 @@
+#include "core/prove/variation.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model/dtype.h"
+#include "core/ops/infer_graph.h"
+
+namespace quotient::prove {
+namespace {
+
+using model::Ints;
+
+class Variation {
+ public:
+  explicit Variation(Rng& rng) : rng_(rng) {}
+
+  // Ones are often there to be broadcast, so they mostly stay.
+  Ints Dims(const Ints& dims) {
+    Ints varied;
+    for (const int64_t dim : dims) varied.push_back(Dim(dim));
+    return varied;
+  }
+
+  void Attributes(model::AttributeMap& attributes) {
+    Window(attributes, "pads", 0, 2);
+    Window(attributes, "strides", 1, 3);
+    Window(attributes, "dilations", 1, 2);
+    if (attributes.Has("group") && OneIn(4)) attributes.Set("group", Between(1, 3));
+    if (const Ints* shape = attributes.FindInts("shape")) {
+      Ints varied = *shape;
+      for (int64_t& dim : varied) dim = dim > 1 ? Dim(dim) : dim;
+      attributes.Set("shape", std::move(varied));
+    }
+    if (const Ints* perm = attributes.FindInts("perm"); perm != nullptr && OneIn(4)) {
+      Ints varied = *perm;
+      for (size_t i = varied.size(); i > 1; --i) std::swap(varied[i - 1], varied[rng_.Below(i)]);
+      attributes.Set("perm", std::move(varied));
+    }
+  }
+
+ private:
+  bool OneIn(uint64_t count) { return rng_.Below(count) == 0; }
+  int64_t Between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(rng_.Below(static_cast<uint64_t>(high - low + 1)));
+  }
+
+  int64_t Dim(int64_t dim) {
+    if (OneIn(20)) return Between(0, 7);
+    const auto [it, is_new] = renamed_.try_emplace(dim, dim);
+    const bool stays = OneIn(3) || (dim <= 1 && !OneIn(10));
+    if (is_new && !stays) it->second = OneIn(30) ? 0 : Between(1, 7);
+    return it->second;
+  }
+
+  void Window(model::AttributeMap& attributes, const char* name, int64_t low, int64_t high) {
+    const Ints* given = attributes.FindInts(name);
+    if (given == nullptr || !OneIn(2)) return;
+    Ints varied = *given;
+    for (int64_t& each : varied) each = Between(low, high);
+    attributes.Set(name, std::move(varied));
+  }
+
+  Rng& rng_;
+  std::map<int64_t, int64_t> renamed_;
+};
+
+// A tensor of these dims with the elements of `from`, again and again.
+model::Tensor Repeated(const model::Tensor& from, Ints dims) {
+  std::span<std::byte> buffer;
+  const model::Tensor tensor = model::Tensor::Allocate(from.dtype(), std::move(dims), &buffer);
+  if (model::IsFloat(from.dtype()) || from.dtype() == model::DType::kBool) {
+    std::vector<double> elements;
+    for (int64_t i = 0; i < tensor.elements(); ++i) {
+      elements.push_back(from.GetDouble(i % from.elements()));
+    }
+    model::Store(from.dtype(), buffer, 0, std::span<const double>(elements));
+  } else {
+    std::vector<int64_t> elements;
+    for (int64_t i = 0; i < tensor.elements(); ++i) {
+      elements.push_back(from.GetInt(i % from.elements()));
+    }
+    model::Store(from.dtype(), buffer, 0, std::span<const int64_t>(elements));
+  }
+  return tensor;
+}
+
+}  // namespace
+
+std::optional<model::Graph> Varied(const model::Graph& graph, Rng& rng) {
+  Variation variation(rng);
+  model::Graph varied = graph;
+  for (const model::ValueId input : varied.inputs) {
+    model::TensorType& type = varied.values[input.value()].type;
+    if (!type.is_static()) return std::nullopt;
+    type = model::StaticType(type.dtype, variation.Dims(type.dims()));
+  }
+  for (model::Value& value : varied.values) {
+    if (value.constant && value.constant->elements() > 0) {
+      value.constant = Repeated(*value.constant, variation.Dims(value.constant->dims()));
+      value.type = value.constant->type();
+    } else if (value.producer.valid()) {
+      value.type = model::TensorType();
+    }
+  }
+  for (model::Node& node : varied.nodes) variation.Attributes(node.attributes);
+  if (!ops::InferTypes(varied).ok()) return std::nullopt;
+  const auto is_static = [](const model::Value& value) { return value.type.is_static(); };
+  if (!std::ranges::all_of(varied.values, is_static)) return std::nullopt;
+  return varied;
+}
+
+}  // namespace quotient::prove

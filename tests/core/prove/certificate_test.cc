@@ -1,0 +1,104 @@
+// Rules that are right get the certificate they deserve, and wrong ones a counterexample.
+
+#include "core/prove/certificate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/rules/vocabulary.h"
+#include "tests/core/rules/soundness.h"
+#include "tests/support/egraph/compile_rule.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::prove {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+RuleMaker Text(const std::string& text) {
+  return
+      [text](domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
+        rules::Words words(domain);
+        rules::AddCommonWords(words);
+        return testing::CompileRule(text, words.vocabulary());
+      };
+}
+
+Certificate CertificateOf(const std::string& rule, const std::string& graph) {
+  const std::vector<model::Graph> graphs = {rules::ParseStatic("graph g {\n" + graph + "\n}")};
+  const auto certificate = Certify(Text(rule), graphs, /*instances=*/10, /*seed=*/1);
+  EXPECT_OK(certificate.status());
+  return certificate.value_or(Certificate());
+}
+
+constexpr char kSum[] = R"(
+  input x: float32[2,3]
+  input y: float32[2,3]
+  input z: float32[2,3]
+  a = Mul(x, y)
+  b = Mul(x, z)
+  c = Add(a, b)
+  output c)";
+
+TEST(Certify, AnEquationOfPolynomialsIsExact) {
+  const Certificate certificate =
+      CertificateOf("Add(Mul(?x, ?y), Mul(?x, ?z)) => Mul(?x, Add(?y, ?z))", kSum);
+  EXPECT_EQ(certificate.tier, Tier::kExact);
+  EXPECT_EQ(certificate.instances, 10);
+  EXPECT_EQ(certificate.exact, 10);
+  EXPECT_GE(certificate.equations, 10);
+}
+
+TEST(Certify, AFunctionThatIsOnlyMovedIsLeftOpen) {
+  const Certificate certificate = CertificateOf(
+      "Tanh(Transpose[?p](?x)) => Transpose[?p](Tanh(?x))",
+      "input x: float32[2,3,4]\n a = Transpose(x) {perm=[0,2,1]}\n z = Tanh(a)\n output z");
+  EXPECT_EQ(certificate.tier, Tier::kExactForAnyFunction);
+  EXPECT_THAT(certificate.functions, ElementsAre("Tanh"));
+}
+
+TEST(Certify, WhatAFunctionIsShowsInFloatsAlone) {
+  const Certificate certificate = CertificateOf(
+      "Mul(Exp(?x), Exp(?y)) => Exp(Add(?x, ?y))",
+      "input x: float32[2,3]\n input y: float32[3]\n a = Exp(x)\n b = Exp(y)\n z = Mul(a, b)\n"
+      " output z");
+  EXPECT_EQ(certificate.tier, Tier::kNumeric);
+  EXPECT_THAT(certificate.why_not_exact, HasSubstr("differs"));
+  EXPECT_LT(certificate.largest_error, 1e-5);
+}
+
+TEST(Certify, AWrongRuleHasACounterexample) {
+  const Certificate certificate =
+      CertificateOf("Add(Mul(?x, ?y), ?z) => Mul(?x, Add(?y, ?z))", kSum);
+  EXPECT_EQ(certificate.tier, Tier::kRefuted);
+  EXPECT_THAT(certificate.counterexample, HasSubstr("differs: Mul"));
+  EXPECT_THAT(certificate.counterexample, HasSubstr("c: float32[2,3] = Add(a, b)"));
+}
+
+// In its own case it is right: both orders of axes are the same.
+TEST(Certify, ARuleThatIsRightInOneShapeIsRefutedInAnother) {
+  const Certificate certificate =
+      CertificateOf("Transpose[?p](Transpose[?q](?x)) => Transpose[?q](Transpose[?p](?x))",
+                    "input x: float32[2,2,2]\n a = Transpose(x) {perm=[1,0,2]}\n"
+                    " z = Transpose(a) {perm=[1,0,2]}\n output z");
+  EXPECT_EQ(certificate.tier, Tier::kRefuted);
+}
+
+TEST(Certify, TwoValuesThatBecomeEqualAreNamed) {
+  const Certificate certificate =
+      CertificateOf("Neg(?x) => ?x", "input x: float32[2]\n z = Neg(x)\n output z");
+  EXPECT_EQ(certificate.tier, Tier::kRefuted);
+  EXPECT_THAT(certificate.counterexample, HasSubstr("became equal"));
+}
+
+TEST(Certify, ARuleThatNeverAppliesIsNotCertified) {
+  EXPECT_EQ(CertificateOf("Sin(?x) => Cos(?x)", kSum).tier, Tier::kNotApplied);
+}
+
+}  // namespace
+}  // namespace quotient::prove

@@ -1,0 +1,40 @@
+"""quotient-rules check: every rule has a certificate, and what is wrong is said."""
+
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+PROGRAM = (pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "quotient-rules").resolve()
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+def check(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=ROOT)
+
+
+class QuotientRulesTest(unittest.TestCase):
+    def test_every_rule_is_certified(self):
+        ran = check("check", "--instances", 8)
+        self.assertEqual((0, ""), (ran.returncode, ran.stderr), ran.stdout)
+        counts = dict(reversed(line.split(" ", 1)) for line in ran.stdout.splitlines() if re.match(r"\d", line))
+        self.assertEqual({"exact", "exact for any function", "numeric"}, set(counts))
+        self.assertGreaterEqual(int(counts["exact"]), 105)
+        # Each of these relies on what a function is, or on a fact about its operand.
+        self.assertLessEqual(int(counts["numeric"]), 15)
+
+    def test_one_rule_by_name(self):
+        ran = check("check", "conv-sum", "--instances", 5, "--seed", 3)
+        self.assertEqual(0, ran.returncode)
+        self.assertRegex(ran.stdout, r"^conv-sum +exact +5 +5 ")
+
+    def test_wrong_arguments_are_named(self):
+        for arguments, message in [([], "COMMAND: wants check"), (["check", "no-rule"], "no rule is called no-rule")]:
+            ran = check(*arguments)
+            self.assertEqual((2, ""), (ran.returncode, ran.stdout))
+            self.assertIn(message, ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
