@@ -31,15 +31,17 @@ class Watched : public egraph::MatchSink {
 
 }  // namespace
 
-AnchorQueues::AnchorQueues(std::span<const egraph::Rule* const> rules)
-    : rules_(rules), queues_(rules.size()) {
-  for (size_t rule = 0; rule < rules.size(); ++rule) {
-    if (!takes(rule)) continue;
-    if (rules[rule]->anchors()->of_any_kind) rules_of_any_kind_.push_back(rule);
-    for (const KindId kind : rules[rule]->anchors()->kinds) {
-      if (kind.value() >= rules_of_kind_.size()) rules_of_kind_.resize(kind.value() + 1);
-      rules_of_kind_[kind.value()].push_back(rule);
+AnchorQueues::AnchorQueues(std::span<const egraph::Rule* const> rules) {
+  for (const egraph::Rule* const rule : rules) {
+    const egraph::Anchors* const anchors = rule->anchors();
+    queue_of_.push_back(anchors == nullptr ? kNone : queues_.size());
+    if (anchors == nullptr) continue;
+    if (anchors->of_any_kind) queues_of_any_kind_.push_back(queues_.size());
+    for (const KindId kind : anchors->kinds) {
+      if (kind.value() >= queues_of_kind_.size()) queues_of_kind_.resize(kind.value() + 1);
+      queues_of_kind_[kind.value()].push_back(queues_.size());
     }
+    queues_.push_back({.rule = rule});
   }
 }
 
@@ -52,13 +54,14 @@ void AnchorQueues::ForEachAround(const EGraph& graph, ENodeId node, const Visit&
 }
 
 void AnchorQueues::Add(const EGraph& graph, ENodeId node) {
-  const auto add = [&](size_t rule) { queues_[rule].anchors.push_back(node); };
+  const auto add = [&](size_t queue) { queues_[queue].anchors.push_back(node); };
   const size_t kind = graph.kind(node).value();
-  if (kind < rules_of_kind_.size()) std::ranges::for_each(rules_of_kind_[kind], add);
-  std::ranges::for_each(rules_of_any_kind_, add);
+  if (kind < queues_of_kind_.size()) std::ranges::for_each(queues_of_kind_[kind], add);
+  std::ranges::for_each(queues_of_any_kind_, add);
 }
 
 void AnchorQueues::Follow(EGraph& graph) {
+  if (queues_.empty()) return;
   graph.SortChanges();
   absl::flat_hash_set<ENodeId> added;
   graph.changes().ForEachSince(seen_, [&](ENodeId changed, egraph::ChangeLog::Position) {
@@ -72,7 +75,7 @@ void AnchorQueues::Follow(EGraph& graph) {
 }
 
 void AnchorQueues::Search(const EGraph& graph, size_t rule, egraph::MatchSink& sink) {
-  Queue& queue = queues_[rule];
+  Queue& queue = queues_[queue_of_[rule]];
   absl::flat_hash_set<ENodeId> known;
   std::vector<ENodeId> anchors;
   for (size_t i = queue.next; i < queue.anchors.size(); ++i) {
@@ -81,11 +84,13 @@ void AnchorQueues::Search(const EGraph& graph, size_t rule, egraph::MatchSink& s
   }
   if (!anchors.empty()) {
     Watched watched(sink);
-    rules_[rule]->SearchAt(graph, anchors, watched);
+    queue.rule->SearchAt(graph, anchors, watched);
     if (watched.full()) return;
   }
   queue.next = queue.anchors.size();
-  if (marks_.empty()) queue = {};
+  if (!marks_.empty()) return;
+  queue.anchors.clear();
+  queue.next = 0;
 }
 
 void AnchorQueues::Mark() {
@@ -96,9 +101,9 @@ void AnchorQueues::Mark() {
 
 void AnchorQueues::Rollback() {
   seen_ = marks_.back().seen;
-  for (size_t rule = 0; rule < queues_.size(); ++rule) {
-    queues_[rule].anchors.resize(marks_.back().ends[rule].size);
-    queues_[rule].next = marks_.back().ends[rule].next;
+  for (size_t i = 0; i < queues_.size(); ++i) {
+    queues_[i].anchors.resize(marks_.back().ends[i].size);
+    queues_[i].next = marks_.back().ends[i].next;
   }
   marks_.pop_back();
 }

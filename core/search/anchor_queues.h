@@ -18,7 +18,7 @@ class AnchorQueues {
   // Borrows the rules.
   explicit AnchorQueues(std::span<const egraph::Rule* const> rules);
 
-  bool takes(size_t rule) const { return rules_[rule]->anchors() != nullptr; }
+  bool takes(size_t rule) const { return queue_of_[rule] != kNone; }
 
   // Queues the anchors around everything in a clean graph that changed since the last call. Comes
   // before the changes are acknowledged.
@@ -33,6 +33,7 @@ class AnchorQueues {
 
  private:
   struct Queue {
+    const egraph::Rule* rule = nullptr;
     std::vector<egraph::ENodeId> anchors;  // May have an e-node several times.
     size_t next = 0;                       // Those before it have been searched.
   };
@@ -42,7 +43,7 @@ class AnchorQueues {
   };
   struct Marked {
     egraph::ChangeLog::Position seen;
-    std::vector<Ends> ends;  // By rule.
+    std::vector<Ends> ends;  // Parallel to queues_.
   };
 
   // Adds the e-node to the queues of the rules that have its kind.
@@ -51,11 +52,15 @@ class AnchorQueues {
   template <typename Visit>
   static void ForEachAround(const egraph::EGraph& graph, egraph::ENodeId node, const Visit& visit);
 
-  const std::span<const egraph::Rule* const> rules_;
-  std::vector<std::vector<size_t>> rules_of_kind_;  // By KindId.
-  std::vector<size_t> rules_of_any_kind_;
+  static constexpr size_t kNone = static_cast<size_t>(-1);
 
-  std::vector<Queue> queues_;         // By rule.
+  // --- Which rule has which queue
+  std::vector<size_t> queue_of_;                     // By rule: an index of queues_, or kNone.
+  std::vector<std::vector<size_t>> queues_of_kind_;  // By KindId: of rules that have it.
+  std::vector<size_t> queues_of_any_kind_;
+
+  // --- What Mark and Rollback cover
+  std::vector<Queue> queues_;         // One for each rule that has anchors.
   egraph::ChangeLog::Position seen_;  // Changes before this position have been followed.
   std::vector<Marked> marks_;
 };
