@@ -1,5 +1,8 @@
 """ONNX Runtime as the judge of models that should compute the same: differences of outputs, and times."""
+import collections
+import pathlib
 import statistics
+import tempfile
 import time
 
 import numpy as np
@@ -11,9 +14,11 @@ from onnx import numpy_helper
 LIMITS = {"float32": 1e-4, "float16": 1e-2, "quantized": 3e-2}
 
 
-def session(path, threads):
-    """With all optimizations, as most users run models."""
+def session(path, threads, dump=None):
+    """With all optimizations, as most users run models. `dump`: where the graph that runs is written to."""
     options = ort.SessionOptions()
+    if dump:
+        options.optimized_model_filepath = str(dump)
     options.intra_op_num_threads = threads
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
     # Else DequantizeLinear + MatMul becomes an approximate kernel, 0.5 % off.
@@ -22,6 +27,15 @@ def session(path, threads):
     options.add_session_config_entry("session.force_spinning_stop", "1")
     options.log_severity_level = 3
     return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def kernels_of(path, threads):
+    """How often each operator is in the graph that ONNX Runtime runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        dump = pathlib.Path(folder) / "dump.onnx"
+        session(path, threads, dump)
+        nodes = onnx.load(dump, load_external_data=False).graph.node
+    return collections.Counter((node.domain, node.op_type) for node in nodes)
 
 
 def kind_of(model):

@@ -96,11 +96,23 @@ def summary(rows, name):
     return text
 
 
+def split_extra(arguments):
+    """What comes before "--", and what after it."""
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:cut], arguments[cut + 1:]
+
+
+def write_csv(path, rows):
+    """One column per key of any row."""
+    fields = list(dict.fromkeys(key for row in rows for key in row))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fields)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def parse(arguments):
-    extra = []
-    if "--" in arguments:
-        cut = arguments.index("--")
-        arguments, extra = arguments[:cut], arguments[cut + 1:]
+    arguments, extra = split_extra(arguments)
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     names = lambda text: [name for name in text.split(",") if name]
@@ -138,11 +150,7 @@ def main():
     for name in [*options.devices, *options.simplifiers]:
         print(summary(rows, name))
     if options.csv:
-        fields = list(dict.fromkeys(key for row in rows for key in row))
-        with options.csv.open("w", newline="") as file:
-            writer = csv.DictWriter(file, fields)
-            writer.writeheader()
-            writer.writerows(rows)
+        write_csv(options.csv, rows)
     sys.exit(0 if rows and all(row.get("same") or row["by"] in options.simplifiers
                                for row in rows) else 1)
 

@@ -64,6 +64,29 @@ class ModelTableTest(unittest.TestCase):
         self.assertGreater(float(row["ratio"]), 0)
         self.assertIn("cpu: 1 models", ran.stdout)
 
+    def test_busy_table_of_a_folder(self):
+        models = self.folder / "models"
+        models.mkdir()
+        self.save("models/chain.onnx", model_of(self.weight, ["Relu", "Relu"]))
+        figures = self.folder / "figures.csv"
+        ran = subprocess.run(
+            [sys.executable, TABLE.with_name("busy_table.py"), models, "--quotient", QUOTIENT, "--device", "cpu",
+             "--out", self.folder / "out", "--csv", figures, "--race-seconds", "0", "--", "--budget", "1s"],
+            capture_output=True, text=True)
+        self.assertEqual((0, ""), (ran.returncode, ran.stderr), ran.stdout)
+        with figures.open() as file:
+            (row,) = csv.DictReader(file)
+        self.assertEqual(("chain", "True"), (row["model"], row["same"]))
+        self.assertIn(row["same_kernels"], ("True", "False"))
+        self.assertRegex(ran.stdout, "[01] of 1: the same was chosen")
+
+    def test_models_that_run_the_same_kernels(self):
+        one = self.save("a.onnx", model_of(self.weight, ["Relu"]))
+        same = self.save("b.onnx", model_of(self.weight * 2, ["Identity", "Relu"]))
+        other = self.save("c.onnx", model_of(self.weight, ["Tanh"]))
+        self.assertEqual(judge.kernels_of(one, 1), judge.kernels_of(same, 1))
+        self.assertNotEqual(judge.kernels_of(one, 1), judge.kernels_of(other, 1))
+
     def test_unknown_simplifier(self):
         ran = subprocess.run([sys.executable, TABLE, self.folder, "--simplifiers", "magic"],
                              capture_output=True, text=True)
