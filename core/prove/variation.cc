@@ -14,6 +14,27 @@ namespace {
 
 using model::Ints;
 
+template <typename Number, typename ElementAt>
+model::Tensor TensorOf(model::DType dtype, Ints dims, const ElementAt& element) {
+  std::span<std::byte> buffer;
+  const model::Tensor tensor = model::Tensor::Allocate(dtype, std::move(dims), &buffer);
+  std::vector<Number> elements(static_cast<size_t>(tensor.elements()));
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = element(static_cast<int64_t>(i));
+  model::Store(dtype, buffer, 0, std::span<const Number>(elements));
+  return tensor;
+}
+
+// A tensor of these dims with the elements of `from`, again and again.
+model::Tensor Repeated(const model::Tensor& from, Ints dims) {
+  const model::DType dtype = from.dtype();
+  if (model::IsFloat(dtype) || dtype == model::DType::kBool) {
+    return TensorOf<double>(dtype, std::move(dims),
+                            [&](int64_t i) { return from.GetDouble(i % from.elements()); });
+  }
+  return TensorOf<int64_t>(dtype, std::move(dims),
+                           [&](int64_t i) { return from.GetInt(i % from.elements()); });
+}
+
 class Variation {
  public:
   explicit Variation(Rng& rng) : rng_(rng) {}
@@ -22,7 +43,16 @@ class Variation {
   Ints Dims(const Ints& dims) {
     Ints varied;
     for (const int64_t dim : dims) varied.push_back(Dim(dim));
+    constexpr size_t kMostAxes = 4;
+    if (dims.size() < kMostAxes && OneIn(15)) varied.insert(varied.begin(), Between(1, 3));
     return varied;
+  }
+
+  model::Tensor Constant(const model::Tensor& from) {
+    Ints dims = Dims(from.dims());
+    if (!model::IsFloat(from.dtype()) || !OneIn(5)) return Repeated(from, std::move(dims));
+    return TensorOf<double>(from.dtype(), std::move(dims),
+                            [this](int64_t) { return rng_.Uniform(-2, 2); });
   }
 
   void Attributes(model::AttributeMap& attributes) {
@@ -68,26 +98,6 @@ class Variation {
   std::map<int64_t, int64_t> renamed_;
 };
 
-// A tensor of these dims with the elements of `from`, again and again.
-model::Tensor Repeated(const model::Tensor& from, Ints dims) {
-  std::span<std::byte> buffer;
-  const model::Tensor tensor = model::Tensor::Allocate(from.dtype(), std::move(dims), &buffer);
-  if (model::IsFloat(from.dtype()) || from.dtype() == model::DType::kBool) {
-    std::vector<double> elements;
-    for (int64_t i = 0; i < tensor.elements(); ++i) {
-      elements.push_back(from.GetDouble(i % from.elements()));
-    }
-    model::Store(from.dtype(), buffer, 0, std::span<const double>(elements));
-  } else {
-    std::vector<int64_t> elements;
-    for (int64_t i = 0; i < tensor.elements(); ++i) {
-      elements.push_back(from.GetInt(i % from.elements()));
-    }
-    model::Store(from.dtype(), buffer, 0, std::span<const int64_t>(elements));
-  }
-  return tensor;
-}
-
 }  // namespace
 
 std::optional<model::Graph> Varied(const model::Graph& graph, Rng& rng) {
@@ -100,7 +110,7 @@ std::optional<model::Graph> Varied(const model::Graph& graph, Rng& rng) {
   }
   for (model::Value& value : varied.values) {
     if (value.constant && value.constant->elements() > 0) {
-      value.constant = Repeated(*value.constant, variation.Dims(value.constant->dims()));
+      value.constant = variation.Constant(*value.constant);
       value.type = value.constant->type();
     } else if (value.producer.valid()) {
       value.type = model::TensorType();

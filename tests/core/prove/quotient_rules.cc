@@ -1,5 +1,6 @@
 // quotient-rules: certificates of rewrite rules. With --help it tells what it does.
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -8,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/prove/certificate.h"
 #include "core/rules/rule_set.h"
+#include "tests/core/prove/guards.h"
 #include "tests/core/rules/rule_cases.h"
 #include "tests/core/rules/soundness.h"
 #include "tests/support/arguments.h"
@@ -26,14 +27,19 @@ using prove::Certificate;
 using prove::Tier;
 
 constexpr char kUsage[] = R"(usage: quotient-rules check [RULE...] [--instances N] [--seed N]
+       quotient-rules guards [RULE...] [--instances N] [--seed N]
 
-Applies each rule, or those named, in the graphs of tests/core/rules/cases and in random variations of
-them: other shapes, windows and orders of axes. Both sides are compared as elements of a prime field,
-where nothing is rounded, and as floats. A line per rule: its tier, the graphs in which it applied and
-how many of them agreed exactly, the e-nodes compared, the largest error in floats, and the functions
-that were left open or why it is not exact.
+check applies each rule, or those named, in the graphs of tests/core/rules/cases and in random
+variations of them: other shapes, windows and orders of axes. Both sides are compared as elements of a
+prime field, where nothing is rounded, and as floats. A line per rule: its tier, the graphs in which it
+applied and how many of them agreed exactly, the e-nodes compared, the largest error in floats, and the
+functions that were left open or why it is not exact. The status is 1 if a rule is refuted or does not
+apply.
 
-Run it in the repository's root. The status is 1 if a rule is refuted or does not apply.
+guards does that without each guard of a rule in turn. A line per guard: "needed" if the rule is refuted
+without it, else "not refuted": it is there for rounding, for infinities and NaN, or for cost.
+
+Run it in the repository's root.
 
   --instances N   graphs in which each rule applies (20)
   --seed N        of everything random (0)
@@ -41,9 +47,13 @@ Run it in the repository's root. The status is 1 if a rule is refuted or does no
 constexpr Program kProgram = {"quotient-rules", kUsage};
 
 struct Options {
-  std::vector<std::string> words;
+  std::string command;
+  std::vector<std::string> words;  // Names of rules; empty: all.
   std::optional<int64_t> instances;
   std::optional<int64_t> seed;
+
+  int num_instances() const { return static_cast<int>(instances.value_or(20)); }
+  uint64_t first_seed() const { return static_cast<uint64_t>(seed.value_or(0)); }
 };
 
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
@@ -51,9 +61,10 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   const Flag flags[] = {NumberFlag("--instances", 1, options.instances),
                         NumberFlag("--seed", 0, options.seed)};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.words));
-  if (options.words.empty() || options.words[0] != "check") {
-    return WrongArgument("COMMAND", "wants check");
+  if (options.words.empty() || (options.words[0] != "check" && options.words[0] != "guards")) {
+    return WrongArgument("COMMAND", "wants check or guards");
   }
+  options.command = options.words[0];
   options.words.erase(options.words.begin());
   const std::vector<std::string> names = rules::RuleNames();
   for (const std::string& word : options.words) {
@@ -89,22 +100,46 @@ void Print(const std::string& name, const Certificate& certificate) {
   std::fflush(stdout);
 }
 
-absl::StatusOr<bool> Run(const Options& options) {
+absl::StatusOr<bool> Check(const Options& options) {
   std::map<std::string, std::vector<model::Graph>> graphs;
   for (const rules::RuleCase& each : rules::RuleCases()) {
     graphs[each.rule].push_back(rules::ParseStatic(each.fires));
   }
   std::map<Tier, int> counts;
   for (const std::string& name : options.words.empty() ? rules::RuleNames() : options.words) {
-    QUOTIENT_ASSIGN_OR_RETURN(const Certificate certificate,
-                              prove::Certify(MakerOf(name), graphs[name],
-                                             static_cast<int>(options.instances.value_or(20)),
-                                             static_cast<uint64_t>(options.seed.value_or(0))));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const Certificate certificate,
+        prove::Certify(MakerOf(name), graphs[name], options.num_instances(), options.first_seed()));
     ++counts[certificate.tier];
     Print(name, certificate);
   }
   for (const auto& [tier, count] : counts) std::printf("%d %s\n", count, NameOf(tier));
   return counts[Tier::kRefuted] == 0 && counts[Tier::kNotApplied] == 0;
+}
+
+absl::StatusOr<bool> Guards(const Options& options) {
+  int needed = 0;
+  int not_refuted = 0;
+  for (const prove::GuardedRule& guarded : prove::AllGuards()) {
+    if (!options.words.empty() &&
+        std::ranges::find(options.words, guarded.rule) == options.words.end()) {
+      continue;
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const prove::Need need,
+        prove::NeedOf(guarded, options.num_instances(), options.first_seed()));
+    const bool is_needed = need == prove::Need::kNeeded;
+    ++(is_needed ? needed : not_refuted);
+    std::printf("%-28s %-40s %s\n", guarded.rule.c_str(), guarded.guard.c_str(),
+                is_needed ? "needed" : "not refuted");
+    std::fflush(stdout);
+  }
+  std::printf("%d needed\n%d not refuted\n", needed, not_refuted);
+  return true;
+}
+
+absl::StatusOr<bool> Run(const Options& options) {
+  return options.command == "check" ? Check(options) : Guards(options);
 }
 
 }  // namespace

@@ -29,8 +29,14 @@ class QuotientRulesTest(unittest.TestCase):
         self.assertEqual(0, ran.returncode)
         self.assertRegex(ran.stdout, r"^conv-sum +exact +5 +5 ")
 
+    def test_guards_of_a_rule(self):
+        ran = check("guards", "mul-one", "conv-sum", "--instances", 10)
+        self.assertEqual((0, ""), (ran.returncode, ran.stderr))
+        self.assertRegex(ran.stdout, r"(?m)^mul-one +is\(\?c, 1\) +needed$")
+        self.assertRegex(ran.stdout, r"(?m)^conv-sum +before\(\?a, \?b\) +not refuted$")
+
     def test_wrong_arguments_are_named(self):
-        for arguments, message in [([], "COMMAND: wants check"), (["check", "no-rule"], "no rule is called no-rule")]:
+        for arguments, message in [([], "COMMAND: wants check or guards"), (["check", "no-rule"], "no rule is called no-rule")]:
             ran = check(*arguments)
             self.assertEqual((2, ""), (ran.returncode, ran.stdout))
             self.assertIn(message, ran.stderr)

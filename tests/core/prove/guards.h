@@ -1,0 +1,40 @@
+#pragma once
+
+// Which guards of rules are needed for the rule to hold. A rule is certified without one of its
+// guards, in the graphs of its cases, among them those that it has to leave alone. If it is refuted
+// then, the guard is needed. If not, it is there for rounding, for infinities and NaN, or for cost:
+// to keep a rule from rewriting what it makes no cheaper.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace quotient::prove {
+
+struct GuardedRule {
+  std::string rule;
+  std::string guard;    // As in the text: "not weight(?x)".
+  std::string without;  // The text of the rule without this guard.
+  size_t family;        // Index in rules::AllFamilies().
+};
+
+// The text without its guard `index`, which is counted from 0, and that guard. Empty if there are
+// not so many.
+struct Split {
+  std::string without;
+  std::string guard;
+};
+Split WithoutGuard(absl::string_view rule_text, size_t index);
+
+// Every guard of every pattern rule, in the order of the texts.
+std::vector<GuardedRule> AllGuards();
+
+enum class Need { kNeeded, kNotRefuted };
+// In a process of its own: the right side of a rule may rely on a guard so much that it ends
+// without it, which shows the need as well. Fails if the rule without the guard cannot be tried at
+// all.
+absl::StatusOr<Need> NeedOf(const GuardedRule& guarded, int instances, uint64_t seed);
+
+}  // namespace quotient::prove
