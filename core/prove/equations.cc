@@ -108,8 +108,9 @@ class FloatArithmetic {
       const double x = a.GetDouble(i);
       const double y = b.GetDouble(i);
       if (std::isnan(x) != std::isnan(y)) return INFINITY;
-      if (x == y || std::isnan(x)) continue;
-      scale = std::max(scale, std::abs(x));
+      if (std::isnan(x)) continue;
+      if (std::isfinite(x)) scale = std::max(scale, std::abs(x));
+      if (x == y) continue;
       difference = std::max(difference, std::abs(x - y));
     }
     return difference == 0 ? 0 : difference / std::max(scale, 1e-30);
