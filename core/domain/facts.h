@@ -67,16 +67,18 @@ inline constexpr double kLargestAssumedInput = 1e6;
 Facts FactsOfInput(const model::TensorType& type, bool assume_finite_inputs);
 Facts FactsOfConstant(const model::Tensor& tensor);
 
-// The magnitudes of elements.
-struct Sizes {
-  double largest = 0;   // Infinite if there is no bound or an element may be NaN.
-  double smallest = 0;  // Among elements other than 0; 0 if it is not known.
-};
-// Exact, unless an element is NaN. Nullopt if there are too many elements to read them all, or if
-// they are no numbers.
-std::optional<Sizes> SizesOfConstant(const model::Tensor& tensor);
 // Constants with more elements are not read one by one.
 inline constexpr int64_t kMostReadElements = 1 << 16;
+
+// The magnitudes of elements.
+struct Sizes {
+  double largest = 0;  // Infinite if there is no bound or an element may be NaN.
+  // Among elements other than 0, infinite if there is none; 0 if it is not known.
+  double smallest = 0;
+};
+// Exact, unless an element is NaN. Nullopt for more than kMostReadElements, or if they are no
+// numbers.
+std::optional<Sizes> SizesOfConstant(const model::Tensor& tensor);
 
 // One input of FactsOfOperator. All pointers are null for an input left out.
 struct FactInput {

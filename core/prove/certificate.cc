@@ -1,6 +1,8 @@
 #include "core/prove/certificate.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -50,6 +52,7 @@ void Refute(const std::string& why, const model::Graph& graph, Certificate& cert
 
 void Count(const Agreement& exact, const Agreement& floats, const model::Graph& graph,
            Certificate& certificate) {
+  if (floats.compared == 0) return;  // Nothing is known then.
   ++certificate.instances;
   certificate.equations += floats.compared;
   certificate.largest_error = std::max(certificate.largest_error, floats.largest_error);
@@ -58,7 +61,7 @@ void Count(const Agreement& exact, const Agreement& floats, const model::Graph& 
     certificate.why_not_exact = absl::StrCat("differs: ", exact.difference);
   } else if (!exact.gap.empty()) {
     certificate.why_not_exact = exact.gap;
-  } else if (exact.undefined) {
+  } else if (exact.undefined || exact.compared == 0) {
     ++certificate.undefined;
   } else {
     ++certificate.exact;
@@ -114,6 +117,7 @@ const char* NameOf(Tier tier) {
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
                                     int instances, uint64_t seed) {
   Certificate certificate;
+  if (graphs.empty()) return certificate;
   Rng rng(seed);
   for (const model::Graph& graph : graphs) {
     QUOTIENT_RETURN_IF_ERROR(TryIn(rule, graph, rng.Next(), certificate));

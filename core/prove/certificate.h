@@ -19,24 +19,25 @@ namespace quotient::prove {
 enum class Tier {
   // In every instance both sides had the same field elements: no rounding, random inputs.
   kExact,
-  // The same, with functions that no polynomial computes left open: it holds whatever they are.
+  // The same, with functions that no polynomial computes left open: it holds whatever they are, of
+  // Max and Min for any symmetric and idempotent function.
   kExactForAnyFunction,
   // The sides of some instance differ in the field, because the rule relies on what a function is,
   // or an operator has no definition there. Both sides agree in floats.
   kNumeric,
   // Both sides differ in floats, or have different types.
   kRefuted,
-  // The rule did not apply in any graph.
+  // The rule did not apply in any graph, or nothing of what it added could be compared.
   kNotApplied,
 };
 const char* NameOf(Tier tier);
 
 struct Certificate {
   Tier tier = Tier::kNotApplied;
-  int instances = 0;                // Graphs in which the rule changed something.
+  int instances = 0;                // Graphs in which what the rule changed was compared.
   int exact = 0;                    // Those of them that agreed in the field.
   int undefined = 0;                // Those that have no value in it, such as the mean of nothing.
-  int64_t equations = 0;            // E-nodes that the rule added and that were compared.
+  int64_t equations = 0;            // Agreement::compared, in floats, of all instances.
   std::set<std::string> functions;  // Those that were left open.
   double largest_error = 0;         // In floats, relative to the largest element.
   std::string why_not_exact;        // Of an instance that did not agree in the field.

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "core/prove/families.h"
 
 namespace quotient::prove {

@@ -10,10 +10,6 @@
 namespace quotient::prove {
 namespace {
 
-absl::Status NoValue(const Operation& operation) {
-  return absl::FailedPreconditionError(absl::StrCat(operation.name, " has no value here"));
-}
-
 // f(operation, elements of all inputs), where nullopt means that there is no value.
 template <typename Function>
 absl::StatusOr<FieldTensor> Map(const Operation& operation, const Function& function) {
@@ -84,10 +80,9 @@ absl::StatusOr<FieldTensor> EvaluatePow(const Operation& operation) {
       return Inverse(Power(x[0], static_cast<uint64_t>(-exponent)));
     }
     const Element half = *FromFloat(0.5);
+    if (x[1] != half && x[1] != Subtract(0, half)) return Open(operation, "Pow", x);
     const Element root = Open(operation, "Sqrt", std::array{x[0]});
-    if (x[1] == half) return root;
-    if (x[1] == Subtract(0, half)) return Inverse(root);
-    return Open(operation, "Pow", x);
+    return x[1] == half ? root : Inverse(root);
   });
 }
 
@@ -145,6 +140,13 @@ absl::StatusOr<FieldTensor> EvaluateOpen(const Operation& operation) {
              [&](const Arguments& x) { return std::optional(Open(operation, function, x)); });
 }
 
+// The same with a result of 0 or 1.
+absl::StatusOr<FieldTensor> EvaluateOpenPredicate(const Operation& operation) {
+  return Map(operation, [&](const Arguments& x) {
+    return std::optional(Open(operation, operation.name, x) & 1);
+  });
+}
+
 }  // namespace
 
 std::span<const Definition> ElementwiseDefinitions() {
@@ -170,17 +172,17 @@ std::span<const Definition> ElementwiseDefinitions() {
       {"Ceil", EvaluateOpen},
       {"Cos", EvaluateOpen},
       {"Elu", EvaluateOpen},
-      {"Equal", EvaluateOpen},
+      {"Equal", EvaluateOpenPredicate},
       {"Erf", EvaluateOpen},
       {"Exp", EvaluateOpen},
       {"Floor", EvaluateOpen},
       {"Gelu", EvaluateOpen},
-      {"Greater", EvaluateOpen},
+      {"Greater", EvaluateOpenPredicate},
       {"HardSigmoid", EvaluateOpen},
       {"HardSwish", EvaluateOpen},
-      {"IsNaN", EvaluateOpen},
+      {"IsNaN", EvaluateOpenPredicate},
       {"LeakyRelu", EvaluateOpen},
-      {"Less", EvaluateOpen},
+      {"Less", EvaluateOpenPredicate},
       {"Log", EvaluateOpen},
       {"PRelu", EvaluateOpen},
       {"Sigmoid", EvaluateOpen},

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/model/dtype.h"
 #include "core/ops/op.h"
@@ -54,6 +57,7 @@ class FieldArithmetic {
   }
   static double Error(const Value& a, const Value& b) { return a == b ? 0 : INFINITY; }
   static double Tolerance(const Value&) { return 0; }
+  static bool SaysSomething(const Value& value) { return !value.elements.empty(); }
 
  private:
   // To floats, every value keeps its own: rounding is not what is looked for here. To other types
@@ -63,7 +67,10 @@ class FieldArithmetic {
     const std::string function = absl::StrCat("Cast to ", model::DTypeName(type.dtype));
     agreement.functions.insert(function);
     Value cast = value;
-    for (Element& each : cast.elements) each = Uninterpreted(function, std::span(&each, 1));
+    for (Element& each : cast.elements) {
+      each = Uninterpreted(function, std::span(&each, 1));
+      if (type.dtype == model::DType::kBool) each &= 1;
+    }
     return cast;
   }
 };
@@ -115,6 +122,12 @@ class FloatArithmetic {
     }
     return difference == 0 ? 0 : difference / std::max(scale, 1e-30);
   }
+  static bool SaysSomething(const Value& value) {
+    for (int64_t i = 0; i < value.elements(); ++i) {
+      if (!std::isnan(value.GetDouble(i))) return true;
+    }
+    return false;
+  }
   // A wrong rule is off by far more.
   static double Tolerance(const Value& value) {
     switch (value.dtype()) {
@@ -141,21 +154,28 @@ class EquationsIn final : public Equations {
   EquationsIn(const TensorEGraph& tensors, uint64_t seed)
       : tensors_(tensors), graph_(*tensors.egraph), rng_(seed) {
     ComputeAll();
+    before_ = std::exchange(agreement_, {});
+    num_before_ = values_.size();
+    for (uint32_t i = 0; i < num_before_; ++i) {
+      was_canonical_.push_back(graph_.Find(ClassId(i)) == ClassId(i));
+      had_value_.push_back(values_[i].has_value());
+    }
   }
 
   Agreement Check() override {
     agreement_ = {};
+    agreement_.functions = before_.functions;
+    values_.resize(graph_.class_bound());  // A new class may have taken in an old one.
     JoinMerged();
     ComputeAll();
+    NoteWhatHasNoValue();
     return std::move(agreement_);
   }
 
  private:
   // Classes that had values and are one now must have had the same.
   void JoinMerged() {
-    const size_t before = values_.size();
-    values_.resize(graph_.class_bound());  // A new class may have taken in an old one.
-    for (uint32_t i = 0; i < before; ++i) {
+    for (uint32_t i = 0; i < num_before_; ++i) {
       const ClassId cls = graph_.Find(ClassId(i));
       if (cls == ClassId(i) || !values_[i]) continue;
       std::optional<Value>& kept = values_[cls.value()];
@@ -166,6 +186,33 @@ class EquationsIn final : public Equations {
       } else {
         kept = values_[i];
       }
+    }
+  }
+
+  // What rules added, or made equal to something else, although nothing could be computed for it
+  // was not compared.
+  void NoteWhatHasNoValue() {
+    std::vector<int> old_classes(graph_.class_bound(), 0);
+    for (uint32_t i = 0; i < num_before_; ++i) {
+      old_classes[graph_.Find(ClassId(i)).value()] += was_canonical_[i];
+    }
+    std::vector<bool> lacked(graph_.class_bound(), false);
+    for (uint32_t i = 0; i < num_before_; ++i) {
+      if (was_canonical_[i] && !had_value_[i] &&
+          !tensors_.domain->data(graph_, ClassId(i)).absent) {
+        lacked[graph_.Find(ClassId(i)).value()] = true;
+      }
+    }
+    for (const ClassId cls : graph_.classes()) {
+      bool not_compared = lacked[cls.value()] && old_classes[cls.value()] > 1;
+      for (const ENodeId enode : graph_.nodes(cls)) {
+        if (graph_.origin(enode) == egraph::kInputOrigin) continue;
+        not_compared |= lacked[cls.value()] || !done_[enode.value()];
+      }
+      if (!not_compared) continue;
+      if (before_.undefined || agreement_.undefined) agreement_.undefined = true;
+      if (agreement_.gap.empty()) agreement_.gap = before_.gap;
+      if (agreement_.gap.empty() && !agreement_.undefined) agreement_.gap = "a value is not known";
     }
   }
 
@@ -209,7 +256,6 @@ class EquationsIn final : public Equations {
       kept = *value;
       return true;
     }
-    if (graph_.origin(enode) != egraph::kInputOrigin) ++agreement_.compared;
     Compare(*kept, *value, [&] { return Text(enode); });
     return true;
   }
@@ -232,6 +278,7 @@ class EquationsIn final : public Equations {
 
   template <typename What>
   void Compare(const Value& a, const Value& b, const What& what) {
+    agreement_.compared += arithmetic_.SaysSomething(a);
     const double error = arithmetic_.Error(a, b);
     if (error <= arithmetic_.Tolerance(a)) {
       agreement_.largest_error = std::max(agreement_.largest_error, error);
@@ -265,6 +312,12 @@ class EquationsIn final : public Equations {
   std::vector<std::optional<Value>> values_;  // By ClassId.
   std::vector<bool> done_;                    // By ENodeId.
   Agreement agreement_;
+
+  // --- Before anything was rewritten
+  Agreement before_;
+  size_t num_before_ = 0;            // Number of classes.
+  std::vector<bool> was_canonical_;  // By ClassId, of those.
+  std::vector<bool> had_value_;      // By ClassId, of those.
 };
 
 }  // namespace

@@ -6,12 +6,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
-#include "core/base/rng.h"
 #include "core/domain/tensor_egraph.h"
 
 namespace quotient::prove {
@@ -20,13 +17,15 @@ namespace quotient::prove {
 struct Agreement {
   // The first e-node, or pair of values, that differs; empty if there is none.
   std::string difference;
-  // An operator without a definition that kept some e-node from being compared; empty if there is
-  // none.
+  // An operator without a definition that kept something from being compared that rules added or
+  // made equal; empty if there is none.
   std::string gap;
-  // Whether some e-node has no value for these operands, such as the mean of nothing.
+  // Whether an operator without a value for its operands, such as the mean of nothing, did.
   bool undefined = false;
-  int64_t compared = 0;             // E-nodes that rules added and that were compared.
-  std::set<std::string> functions;  // Those that were left open, see operation.h.
+  // E-nodes that rules added, and pairs of classes that they made one, whose values were compared.
+  // Values that say nothing do not count: those without elements, or with nothing but NaN.
+  int64_t compared = 0;
+  std::set<std::string> functions;  // Those on either side that were left open, see operation.h.
   double largest_error = 0;         // Relative to the largest element; 0 if exact.
 };
 

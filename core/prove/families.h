@@ -2,7 +2,7 @@
 
 // The operators, by family, and what their definitions share.
 
-#include <functional>
+#include <optional>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -42,6 +42,11 @@ FieldTensor Filled(const Ints& dims, const ElementAt& element) {
   }
   return tensor;
 }
+
+// The field has no value for these operands.
+absl::Status NoValue(const Operation& operation);
+// The operator has a definition, but not for this form.
+absl::Status OtherForm(const Operation& operation);
 
 // An attribute of type float has 32 bits.
 std::optional<Element> FloatAttribute(const AttributeMap& attributes, absl::string_view name,

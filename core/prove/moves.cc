@@ -1,20 +1,16 @@
 // Operators that only move elements.
 
 #include <algorithm>
+#include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "core/prove/families.h"
 
 namespace quotient::prove {
 namespace {
 
-absl::Status WrongForm(const Operation& operation) {
-  return absl::UnimplementedError(absl::StrCat(operation.name, " has another form"));
-}
-
 absl::StatusOr<FieldTensor> EvaluateReshape(const Operation& operation) {
   if (operation.input(0).elements.size() != static_cast<size_t>(NumElements(operation.dims))) {
-    return WrongForm(operation);
+    return OtherForm(operation);
   }
   return FieldTensor{operation.dims, operation.input(0).elements};
 }
@@ -22,7 +18,7 @@ absl::StatusOr<FieldTensor> EvaluateReshape(const Operation& operation) {
 absl::StatusOr<FieldTensor> EvaluateTranspose(const Operation& operation) {
   const FieldTensor& x = operation.input(0);
   const Ints* perm = operation.attributes.FindInts("perm");
-  if (perm == nullptr || perm->size() != x.dims.size()) return WrongForm(operation);
+  if (perm == nullptr || perm->size() != x.dims.size()) return OtherForm(operation);
   Ints from(x.dims.size());
   return Filled(operation.dims, [&](const Ints& index) {
     for (size_t axis = 0; axis < perm->size(); ++axis) from[(*perm)[axis]] = index[axis];
@@ -62,7 +58,7 @@ absl::StatusOr<FieldTensor> EvaluateSlice(const Operation& operation) {
   const FieldTensor& x = operation.input(0);
   const Ints* axes = operation.attributes.FindInts("axes");
   const Ints* starts = operation.attributes.FindInts("starts");
-  if (axes == nullptr || starts == nullptr) return WrongForm(operation);
+  if (axes == nullptr || starts == nullptr) return OtherForm(operation);
   const Ints steps = operation.attributes.GetInts("steps", Ints(axes->size(), 1));
   return Filled(operation.dims, [&](const Ints& index) {
     Ints from = index;
@@ -83,7 +79,7 @@ absl::StatusOr<FieldTensor> EvaluatePad(const Operation& operation) {
   const std::optional<Element> value = FloatAttribute(operation.attributes, "constant_value", 0);
   if (pads == nullptr || pads->size() != 2 * x.dims.size() || !value.has_value() ||
       operation.attributes.GetString("mode", "constant") != "constant") {
-    return WrongForm(operation);
+    return OtherForm(operation);
   }
   return Filled(operation.dims, [&](const Ints& index) {
     Ints from = index;

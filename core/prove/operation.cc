@@ -1,6 +1,6 @@
 #include "core/prove/operation.h"
 
-#include <algorithm>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -46,6 +46,14 @@ Element Broadcast(const FieldTensor& tensor, const Ints& index) {
     own[axis] = tensor.dims[axis] == 1 ? 0 : index[skipped + axis];
   }
   return tensor.elements[Offset(own, tensor.dims)];
+}
+
+absl::Status NoValue(const Operation& operation) {
+  return absl::FailedPreconditionError(absl::StrCat(operation.name, " has no value here"));
+}
+
+absl::Status OtherForm(const Operation& operation) {
+  return absl::UnimplementedError(absl::StrCat(operation.name, " has another form"));
 }
 
 std::optional<Element> FloatAttribute(const AttributeMap& attributes, absl::string_view name,

@@ -3,7 +3,6 @@
 #include <array>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "core/prove/families.h"
 
 namespace quotient::prove {
@@ -53,16 +52,12 @@ Ints ReducedAxes(const Operation& operation) {
   return axes;
 }
 
-absl::Status NoValue(const Operation& operation) {
-  return absl::FailedPreconditionError(absl::StrCat(operation.name, " has no value here"));
-}
-
 // With attributes alone: axes that are an input belong to another form.
 absl::Status CheckForm(const Operation& operation) {
   if (operation.inputs.size() == 1 && operation.attributes.GetInt("noop_with_empty_axes", 0) == 0) {
     return absl::OkStatus();
   }
-  return absl::UnimplementedError(absl::StrCat(operation.name, " has another form"));
+  return OtherForm(operation);
 }
 
 absl::StatusOr<FieldTensor> EvaluateReduceSum(const Operation& operation) {
@@ -89,7 +84,10 @@ absl::StatusOr<FieldTensor> EvaluateGlobalAveragePool(const Operation& operation
 // scale (x - mean) / sqrt(variance + epsilon) + shift, all along the channels.
 absl::StatusOr<FieldTensor> EvaluateBatchNormalization(const Operation& operation) {
   const std::optional<Element> epsilon = FloatAttribute(operation.attributes, "epsilon", 1e-5);
-  if (operation.attributes.GetInt("training_mode", 0) != 0 || !epsilon) return NoValue(operation);
+  if (operation.attributes.GetInt("training_mode", 0) != 0 || operation.dims.size() < 2) {
+    return OtherForm(operation);
+  }
+  if (!epsilon) return NoValue(operation);
   bool has_values = true;
   FieldTensor result = Filled(operation.dims, [&](const Ints& index) {
     const auto channel = [&](size_t input) { return operation.input(input).elements[index[1]]; };

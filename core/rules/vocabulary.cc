@@ -71,7 +71,8 @@ void AddMagnitudeWords(Words& words) {
   words.Guard("summable", "cc", [](const View& view, auto args) {
     return MayBeSummed(view.data(args[0].id), view.data(args[1].id));
   });
-  // More ways to compute x may only lower its unit.
+  // More ways to compute x lower its unit. It may rise if something becomes known of what lies
+  // further down: such a match is found only once something nearer changes.
   words.Guard(
       "shift_beside", "cc",
       [](const View& view, auto args) {
@@ -89,7 +90,9 @@ void AddMagnitudeWords(Words& words) {
     return IsNormalizable(view.data(args[1].id), view.data(args[2].id), view.data(args[3].id),
                           view.word(args[0].op).attributes.GetFloat("epsilon", 1e-5));
   });
-  // Both look at readers, and no reader goes away.
+  // Both look at readers, and no reader goes away. A class may turn out to be smooth when one that
+  // reads it is merged with one of the original graph: such a match is found only once something
+  // nearer changes.
   words.Guard(
       "smooth", "c", [](const View& view, auto args) { return IsSmooth(view, args[0].id); },
       Words::Otherwise::kFalls);

@@ -3,7 +3,8 @@
 // AnchorQueues: for rules that are no patterns (Rule::anchors), the e-nodes around which matches
 // may have appeared since the rule was searched last. They are, for each e-node that changed,
 // itself, the e-nodes that have its class as a child, and the members of its children's classes, as
-// far as they are of the rule's kinds. One thread.
+// far as they are of the rule's kinds. A queue grows with the changes until its
+// rule is searched. One thread.
 
 #include <span>
 #include <vector>

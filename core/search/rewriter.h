@@ -41,18 +41,18 @@ class Rewriter {
     return !matcher_.takes(rule) && !anchors_.takes(rule);
   }
 
-  // Searches a clean graph until at least `wanted[rule]` matches of each rule wait or there are no
-  // more. Rules that want 0 are not searched.
+  // Searches a clean graph until at least `wanted[rule]` matches of each pattern of a rule wait or
+  // there are no more. Rules that want 0 are not searched.
   void Search(std::span<const size_t> wanted, const StopCondition& stop);
   size_t num_waiting(size_t rule) const;
   // How many matches to apply at a time where there is room for `room` more e-nodes: so many that
   // they fit, unless right sides are very large, and at least one.
   static size_t BatchFor(int64_t room);
-  // Applies the `count` oldest waiting matches, or all if fewer wait, and removes them from the
+  // Applies the first `count` waiting matches, or all if fewer wait, and removes them from the
   // queue. Returns how many changed the graph.
   absl::StatusOr<int64_t> ApplyNext(size_t rule, size_t count);
   // Whether what a waiting match rewrites is in one of the classes (indexed by ClassId). For a rule
-  // that is no pattern: whether any class of the match is.
+  // that the matcher does not take: whether any class of the match is.
   bool Touches(size_t rule, size_t index, const std::vector<bool>& classes) const;
   // Applies a waiting match and leaves it in the queue. True if the graph changed.
   absl::StatusOr<bool> ApplyWaiting(size_t rule, size_t index);

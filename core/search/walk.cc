@@ -8,7 +8,8 @@
 namespace quotient::search {
 namespace {
 
-// The number of newest matches of each rule that are considered as places.
+// The number of last waiting matches of each rule that are considered as places: the newest ones,
+// or the newest of its last pattern.
 constexpr size_t kNewestConsidered = 16;
 // Tables have room from the start for twice the node limit, or twice this number if that is less. A
 // table that grew after a mark would have to grow again on each path from there.
@@ -258,8 +259,9 @@ std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   return actions;
 }
 
-// Adds up to kTaken of the newest matches of each rule, those that rewrite a part of the best graph
-// as of the last GoTo. A rule with a single match is skipped, since its kRule action does the same.
+// Adds up to kTaken of the last waiting matches of each rule, those that rewrite a part of the best
+// graph as of the last GoTo. A rule with a single match is skipped, since its kRule action does the
+// same.
 void Walk::AddPlaces(Places places, std::vector<Action>& actions) {
   constexpr int kTaken = 4;
   in_best_.assign(graph_.class_bound(), false);

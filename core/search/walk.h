@@ -74,9 +74,9 @@ class Walk {
   uint64_t Hash();
   // The rules whose single matches become actions.
   enum class Places {
-    // Rules that are nothing but a pattern (egraph::Rule::program), as those for terms are. Those
-    // for
-    // models are not: most of what a match there brings, all matches of its rule bring sooner.
+    // Rules that are nothing but a pattern (egraph::Rule::program), as all rules for terms are. Of
+    // the rules for models none is: most of what one match brings there, all matches of its rule
+    // bring sooner.
     kOfPatterns,
     kOfAllRules,
   };

@@ -96,6 +96,39 @@ TEST(Certify, TwoValuesThatBecomeEqualAreNamed) {
   EXPECT_THAT(certificate.counterexample, HasSubstr("became equal"));
 }
 
+// An operator without a definition in the field, on the left alone.
+TEST(Certify, WhatWasNotComparedIsNotExact) {
+  const Certificate certificate = CertificateOf(
+      "Neg(Neg(ReduceMax[?r](?x))) => ReduceMax[?r](?x)",
+      "input x: float32[2,3]\n a = ReduceMax(x) {axes=[1]}\n b = Neg(a)\n z = Neg(b)\n output z");
+  EXPECT_EQ(certificate.tier, Tier::kNumeric);
+  EXPECT_THAT(certificate.why_not_exact, HasSubstr("ReduceMax"));
+  EXPECT_EQ(certificate.exact, 0);
+}
+
+TEST(Certify, WhatHasNoValueIsNotExact) {
+  const Certificate certificate =
+      CertificateOf("Div(?x, ?y) => Div(Neg(Neg(?x)), ?y)",
+                    "input x: float32[2,3]\n const c: float32[] = [0]\n z = Div(x, c)\n output z");
+  EXPECT_EQ(certificate.undefined, certificate.instances - certificate.exact);
+  EXPECT_GE(certificate.undefined, 5) << "most constants stay as they are";
+}
+
+TEST(Certify, APredicateThatIsLeftOpenMayBeEither) {
+  const Certificate certificate = CertificateOf(
+      "Where(Less(?a, ?b), ?x, ?y) => ?x",
+      "input a: float32[2,3]\n input b: float32[2,3]\n c = Less(a, b)\n z = Where(c, a, b)\n"
+      " output z");
+  EXPECT_EQ(certificate.tier, Tier::kRefuted);
+  EXPECT_THAT(certificate.why_not_exact, HasSubstr("differs"));
+}
+
+TEST(Certify, WithoutGraphsNothingIsKnown) {
+  const auto certificate = Certify(Text("Neg(Neg(?x)) => ?x"), {}, 10, 1);
+  ASSERT_OK(certificate.status());
+  EXPECT_EQ(certificate->tier, Tier::kNotApplied);
+}
+
 TEST(Certify, ARuleThatNeverAppliesIsNotCertified) {
   EXPECT_EQ(CertificateOf("Sin(?x) => Cos(?x)", kSum).tier, Tier::kNotApplied);
 }

@@ -105,11 +105,11 @@ absl::StatusOr<Need> NeedOf(const GuardedRule& guarded, int instances, uint64_t 
   }
   int status = 0;
   if (waitpid(child, &status, 0) != child) return absl::InternalError("the process is lost");
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotRefuted) return Need::kNotRefuted;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kFailed) {
-    return absl::InternalError(absl::StrCat("cannot be tried: ", guarded.without));
-  }
-  return Need::kNeeded;
+  if (!WIFEXITED(status)) return Need::kToBuild;
+  if (WEXITSTATUS(status) == kNotRefuted) return Need::kNotRefuted;
+  if (WEXITSTATUS(status) == kRefuted) return Need::kNeeded;
+  if (WEXITSTATUS(status) != kFailed) return Need::kToBuild;  // A sanitizer ended it.
+  return absl::InternalError(absl::StrCat("cannot be tried: ", guarded.without));
 }
 
 }  // namespace quotient::prove

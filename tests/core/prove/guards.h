@@ -31,10 +31,12 @@ Split WithoutGuard(absl::string_view rule_text, size_t index);
 // Every guard of every pattern rule, in the order of the texts.
 std::vector<GuardedRule> AllGuards();
 
-enum class Need { kNeeded, kNotRefuted };
-// In a process of its own: the right side of a rule may rely on a guard so much that it ends
-// without it, which shows the need as well. Fails if the rule without the guard cannot be tried at
-// all.
+enum class Need {
+  kNeeded,   // Without it the rule is refuted.
+  kToBuild,  // Without it the right side cannot be built: the process that tried that ended.
+  kNotRefuted,
+};
+// Tries the rule without the guard in a process of its own. Fails if it cannot be tried at all.
 absl::StatusOr<Need> NeedOf(const GuardedRule& guarded, int instances, uint64_t seed);
 
 }  // namespace quotient::prove

@@ -37,7 +37,8 @@ functions that were left open or why it is not exact. The status is 1 if a rule 
 apply.
 
 guards does that without each guard of a rule in turn. A line per guard: "needed" if the rule is refuted
-without it, else "not refuted": it is there for rounding, for infinities and NaN, or for cost.
+without it, "needed to build" if its right side cannot be built without it, else "not refuted": it is
+there for rounding, for infinities and NaN, or for cost.
 
 Run it in the repository's root.
 
@@ -117,9 +118,20 @@ absl::StatusOr<bool> Check(const Options& options) {
   return counts[Tier::kRefuted] == 0 && counts[Tier::kNotApplied] == 0;
 }
 
+const char* NameOf(prove::Need need) {
+  switch (need) {
+    case prove::Need::kNeeded:
+      return "needed";
+    case prove::Need::kToBuild:
+      return "needed to build";
+    case prove::Need::kNotRefuted:
+      return "not refuted";
+  }
+  return "";
+}
+
 absl::StatusOr<bool> Guards(const Options& options) {
-  int needed = 0;
-  int not_refuted = 0;
+  std::map<prove::Need, int> counts;
   for (const prove::GuardedRule& guarded : prove::AllGuards()) {
     if (!options.words.empty() &&
         std::ranges::find(options.words, guarded.rule) == options.words.end()) {
@@ -128,13 +140,11 @@ absl::StatusOr<bool> Guards(const Options& options) {
     QUOTIENT_ASSIGN_OR_RETURN(
         const prove::Need need,
         prove::NeedOf(guarded, options.num_instances(), options.first_seed()));
-    const bool is_needed = need == prove::Need::kNeeded;
-    ++(is_needed ? needed : not_refuted);
-    std::printf("%-28s %-40s %s\n", guarded.rule.c_str(), guarded.guard.c_str(),
-                is_needed ? "needed" : "not refuted");
+    ++counts[need];
+    std::printf("%-28s %-40s %s\n", guarded.rule.c_str(), guarded.guard.c_str(), NameOf(need));
     std::fflush(stdout);
   }
-  std::printf("%d needed\n%d not refuted\n", needed, not_refuted);
+  for (const auto& [need, count] : counts) std::printf("%d %s\n", count, NameOf(need));
   return true;
 }
 
