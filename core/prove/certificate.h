@@ -36,7 +36,7 @@ struct Certificate {
   Tier tier = Tier::kNotApplied;
   int instances = 0;                // Graphs in which what the rule changed was compared.
   int exact = 0;                    // Those of them that agreed in the field.
-  int undefined = 0;                // Those that have no value in it, such as the mean of nothing.
+  int undefined = 0;                // Those that have no value in it to compare: a mean of nothing.
   int64_t equations = 0;            // Agreement::compared, in floats, of all instances.
   std::set<std::string> functions;  // Those that were left open.
   double largest_error = 0;         // In floats, relative to the largest element.
@@ -48,9 +48,9 @@ struct Certificate {
 using RuleMaker =
     std::function<absl::StatusOr<std::shared_ptr<const egraph::Rule>>(domain::TensorDomain*)>;
 
-// Applies a rule in the graphs and in variations of them (variation.h), until it has changed
-// `instances` graphs or for so many tries for each. The graphs are static, with inferred types.
-// Fails if the rule cannot be made or a graph is no graph.
+// Applies a rule in the graphs and in variations of them (variation.h), until what it changed was
+// compared in `instances` graphs, or after 30 variations for each of these. The graphs are static,
+// with inferred types. Fails if the rule cannot be made or a graph is no graph.
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
                                     int instances, uint64_t seed);
 

@@ -189,19 +189,16 @@ class EquationsIn final : public Equations {
     }
   }
 
-  // What rules added, or made equal to something else, although nothing could be computed for it
-  // was not compared.
+  // Notes what could not be compared: a rule added an e-node to a class without a value, or made
+  // such a class equal to another one, or added an e-node whose operands have no values.
   void NoteWhatHasNoValue() {
-    std::vector<int> old_classes(graph_.class_bound(), 0);
+    std::vector<int> old_classes(graph_.class_bound(), 0);  // How many each class is made of.
+    std::vector<bool> lacked(graph_.class_bound(), false);  // Whether one of them had no value.
     for (uint32_t i = 0; i < num_before_; ++i) {
-      old_classes[graph_.Find(ClassId(i)).value()] += was_canonical_[i];
-    }
-    std::vector<bool> lacked(graph_.class_bound(), false);
-    for (uint32_t i = 0; i < num_before_; ++i) {
-      if (was_canonical_[i] && !had_value_[i] &&
-          !tensors_.domain->data(graph_, ClassId(i)).absent) {
-        lacked[graph_.Find(ClassId(i)).value()] = true;
-      }
+      if (!was_canonical_[i] || tensors_.domain->data(graph_, ClassId(i)).absent) continue;
+      const uint32_t now = graph_.Find(ClassId(i)).value();
+      ++old_classes[now];
+      if (!had_value_[i]) lacked[now] = true;
     }
     for (const ClassId cls : graph_.classes()) {
       bool not_compared = lacked[cls.value()] && old_classes[cls.value()] > 1;
@@ -210,7 +207,7 @@ class EquationsIn final : public Equations {
         not_compared |= lacked[cls.value()] || !done_[enode.value()];
       }
       if (!not_compared) continue;
-      if (before_.undefined || agreement_.undefined) agreement_.undefined = true;
+      agreement_.undefined |= before_.undefined;
       if (agreement_.gap.empty()) agreement_.gap = before_.gap;
       if (agreement_.gap.empty() && !agreement_.undefined) agreement_.gap = "a value is not known";
     }

@@ -13,12 +13,10 @@ one of them has and the other has not. Then the seconds and outcomes of both job
 fast as the original both answers are in ONNX Runtime when the machine is quiet again. Exit status 1 if
 an answer does not compute what the original does.
 """
-import argparse
 import collections
 import contextlib
 import json
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
@@ -109,16 +107,8 @@ def line(row):
 
 def parse(arguments):
     arguments, extra = model_table.split_extra(arguments)
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", type=pathlib.Path)
+    parser = model_table.parser_of(__doc__, "out/busy")
     parser.add_argument("--device", default="onnxruntime")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("out/busy"))
-    parser.add_argument("--quotient", default="build/release/bin/quotient")
-    parser.add_argument("--csv", type=pathlib.Path)
-    parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--threads", type=int, default=1, help="of Quotient and of ONNX Runtime")
-    parser.add_argument("--race-seconds", type=float, default=6.0)
     options = parser.parse_args(arguments)
     options.extra = ["--local", "--threads", str(options.threads), *extra]
     return options
@@ -128,9 +118,7 @@ def main():
     options = parse(sys.argv[1:])
     options.out.mkdir(parents=True, exist_ok=True)
     rows = []
-    for path in sorted(options.models.glob("*.onnx")):
-        if options.only and path.stem not in options.only:
-            continue
+    for path in model_table.wanted_models(options):
         rows.append(run_model(path, options))
         print(line(rows[-1]), flush=True)
     print(f"{sum(row['same_kernels'] for row in rows)} of {len(rows)}: the same was chosen")

@@ -111,20 +111,32 @@ def write_csv(path, rows):
         writer.writerows(rows)
 
 
-def parse(arguments):
-    arguments, extra = split_extra(arguments)
-    parser = argparse.ArgumentParser(description=__doc__,
+def parser_of(description, out):
+    """A parser of the arguments that all tables of a folder of models have. `out`: where answers go."""
+    parser = argparse.ArgumentParser(description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = lambda text: [name for name in text.split(",") if name]
     parser.add_argument("models", type=pathlib.Path)
-    parser.add_argument("--devices", type=names, default=["onnxruntime"])
-    parser.add_argument("--simplifiers", type=names, default=[])
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("out/models"))
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(out))
     parser.add_argument("--quotient", default="build/release/bin/quotient")
     parser.add_argument("--csv", type=pathlib.Path)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--threads", type=int, default=1, help="of Quotient and of ONNX Runtime")
     parser.add_argument("--race-seconds", type=float, default=6.0)
+    return parser
+
+
+def wanted_models(options):
+    """The files of the folder, in order, or those that --only names."""
+    return [path for path in sorted(options.models.glob("*.onnx"))
+            if not options.only or path.stem in options.only]
+
+
+def parse(arguments):
+    arguments, extra = split_extra(arguments)
+    parser = parser_of(__doc__, "out/models")
+    names = lambda text: [name for name in text.split(",") if name]
+    parser.add_argument("--devices", type=names, default=["onnxruntime"])
+    parser.add_argument("--simplifiers", type=names, default=[])
     options = parser.parse_args(arguments)
     unknown = set(options.simplifiers) - set(answers.SIMPLIFIERS)
     if unknown:
@@ -140,9 +152,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     print(HEAD)
     rows = []
-    for path in sorted(options.models.glob("*.onnx")):
-        if options.only and path.stem not in options.only:
-            continue
+    for path in wanted_models(options):
         rows += run_model(path, options)
         for row in rows:
             if row["model"] == path.stem:
