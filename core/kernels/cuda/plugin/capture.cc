@@ -199,10 +199,10 @@ absl::StatusOr<std::unique_ptr<Replay>> Capturer::Capture(std::span<const Step> 
   // Its status is read even then, because otherwise the next call would report it.
   const absl::Status ended =
       CudaStatus(cudaStreamEndCapture(origin, &graph), "cudaStreamEndCapture");
-  absl::StatusOr<std::unique_ptr<Replay>> replay = recorded.ok() ? ended : recorded;
-  if (recorded.ok() && ended.ok()) {
-    replay = Instantiate(device_, graph, replay_stream_, std::move(marks));
-  }
+  recorded.Update(ended);
+  absl::StatusOr<std::unique_ptr<Replay>> replay =
+      recorded.ok() ? Instantiate(device_, graph, replay_stream_, std::move(marks))
+                    : absl::StatusOr<std::unique_ptr<Replay>>(recorded);
   if (graph != nullptr) cudaGraphDestroy(graph);
   return replay;
 }
