@@ -10,8 +10,9 @@
 #   tests/gpu.sh next OUT [--minutes N] what tells most of all that has not run yet, for that long (9)
 #   tests/gpu.sh PART OUT [ARGUMENT]... one part, whether it has run or not
 #
-#   kernels      every kind of kernel against plain loops, every math policy: each suite of
-#                kernels_cuda_gpu_test in a process of its own, those that lose the device last
+#   kernels [SUITE...]
+#                every kind of kernel against plain loops, every math policy: each suite of
+#                kernels_cuda_gpu_test (all) in a process of its own, those that lose the device last
 #   networks [NAME...]
 #                networks of the papers (all nine) by mcts, for cuda and cuda-strict32; predicted and
 #                measured (networks.csv, networks.txt), and by which ways the kernels of each run; it
@@ -228,8 +229,8 @@ networks=(bert nasrnn resnet50 resnext50 nasnet inception_v3 mobilenet_v2 squeez
 
 run_kernels() {
   local run=$1 suite
-  list_suites
-  for suite in "${suites[@]}"; do "$run" "kernels-${suite//\//-}" 300 run_suite "$suite"; done
+  shift
+  for suite in "$@"; do "$run" "kernels-${suite//\//-}" 300 run_suite "$suite"; done
 }
 
 run_networks() {
@@ -380,7 +381,7 @@ case $part in
     ;;
 esac
 case $part in
-  transformers | models | networks) ;;
+  kernels | transformers | models | networks) ;;
   *) [ $# -eq 0 ] || usage "$part: '$1' is one argument too many" ;;
 esac
 
@@ -395,7 +396,13 @@ open_device
 case $part in
   smoke) run_smoke ;;
   next) run_next ;;
-  kernels) run_kernels unit ;;
+  kernels)
+    list_suites
+    for name in "$@"; do
+      [[ " ${suites[*]} " == *" $name "* ]] || usage "kernels: there is no suite '$name'"
+    done
+    if [ $# -gt 0 ]; then run_kernels unit "$@"; else run_kernels unit "${suites[@]}"; fi
+    ;;
   networks) if [ $# -gt 0 ]; then run_networks unit "$@"; else run_networks unit "${networks[@]}"; fi ;;
   transformers) run_transformer unit "$1" ;;
   models) run_models unit "$@" ;;
@@ -404,7 +411,8 @@ case $part in
   timings) ;;  # has been told
   merge) limited 60 gpu_smoke merge "$out" && keep ;;
   all)
-    run_kernels unit
+    list_suites
+    run_kernels unit "${suites[@]}"
     run_networks unit "${networks[@]}"
     for type in "${types[@]}"; do run_transformer unit "$type"; done
     run_snapshot unit

@@ -70,6 +70,13 @@ class GpuScriptTest(gpu_script.TestCase):
         self.assertEqual(0, ran.returncode, ran.stderr)
         self.assertEqual(gpu_script.SUITES, self.suites_run())
 
+    def test_only_the_suites_that_are_named(self):
+        self.assertEqual(0, self.run_script("kernels", self.out, "BackendGpuTest").returncode)
+        self.assertEqual(["BackendGpuTest"], self.suites_run())
+        ran = self.run_script("kernels", self.out, "ExtraTest")
+        self.assertEqual(2, ran.returncode)
+        self.assertIn("there is no suite 'ExtraTest'", ran.stderr)
+
     def test_a_suite_that_fails_or_hangs_does_not_hide_the_others(self):
         self.do("kernels_cuda_gpu_test", f"""\
 case $1 in
@@ -222,7 +229,7 @@ if [ "$1 ${2:-}" = 'kernels pool' ]; then printf 'smoke\\tgone\\tx\\nsmoke\\tsam
         for arguments, message in [
                 ((), "What only a GPU can show"), (("some",), "no part 'some'"),
                 (("kernels",), "OUT is missing"),
-                (("kernels", self.out, "extra"), "'extra' is one argument too many"),
+                (("snapshot", self.out, "extra"), "'extra' is one argument too many"),
                 (("networks", self.out, "lenet"), "there is no network 'lenet'"),
                 (("models", self.out), "FILE.onnx is missing"),
                 (("next", self.out, "--minutes", "0"), "--minutes wants a number"),

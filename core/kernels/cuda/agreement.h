@@ -11,8 +11,9 @@
 
 namespace quotient::kernels::cuda {
 
-// Runs each kernel once on the same random operands and keeps those that agree with most others (on
-// a tie, with the first). If graphs may let the kernel write its output over an operand
+// Runs each kernel once on the same random operands. If results differ, it keeps the kernels that
+// compute what the reference evaluation on the host does or, if there is none, that agree with most
+// others (on a tie, with the first). If graphs may let the kernel write its output over an operand
 // (kernels::MayOverwrite), each kernel also runs that way and must agree with itself. Kernels that
 // are dropped or do not run are logged. Nothing is checked if there is only one kernel and it
 // writes over nothing, or if the operands are too large to be made on the host; then the run of

@@ -156,18 +156,19 @@ class Lowering {
   // cuDNN with the whole epilogue.
   std::optional<Program> Dnn() const {
     if (problem_.alpha != 1 || !DnnTakes(nodes_, 0) || !AllSpread()) return std::nullopt;
+    // cuDNN 9.14 reads one matrix for a whole batch as if each member had its own.
+    if (problem_.batch > 1 && (problem_.a_step == 0 || problem_.b_step == 0)) return std::nullopt;
     ProgramBuilder program(spec_, "dnn");
     DnnBuilder graph(problem_.policy);
     const std::optional<BufferRef> a = Factor(0, product_.a_whole, program);
     const std::optional<BufferRef> b = Factor(1, product_.b_whole, program);
     if (!a || !b) return std::nullopt;
     DnnNode product{.op = DnnOp::kProduct};
-    product.inputs = {graph.AddBuffer(TensorOf(problem_.m, problem_.k, problem_.a_row,
-                                               problem_.a_step, problem_.a_transposed),
-                                      *a),
-                      graph.AddBuffer(TensorOf(problem_.k, problem_.n, problem_.b_row,
-                                               problem_.b_step, problem_.b_transposed),
-                                      *b)};
+    product.inputs = {
+        graph.AddBuffer(TensorOf(problem_.m, problem_.k, problem_.a_row, problem_.a_transposed),
+                        *a),
+        graph.AddBuffer(TensorOf(problem_.k, problem_.n, problem_.b_row, problem_.b_transposed),
+                        *b)};
     const int running = product.output = nodes_.empty()
                                              ? graph.AddBuffer(frame_.full, program.Output(0))
                                              : graph.AddVirtual(frame_.full);
@@ -207,13 +208,10 @@ class Lowering {
     return expanded;
   }
 
-  // Either every member of the batch is stored, or all are the same.
-  DnnTensor TensorOf(int64_t rows, int64_t columns, int64_t row, int64_t step,
-                     bool transposed) const {
-    const int64_t batch = step == 0 ? 1 : problem_.batch;
+  DnnTensor TensorOf(int64_t rows, int64_t columns, int64_t row, bool transposed) const {
     const std::vector<int64_t> strides = transposed ? std::vector<int64_t>{rows * columns, 1, row}
                                                     : std::vector<int64_t>{rows * columns, row, 1};
-    return {.type = problem_.type, .dims = {batch, rows, columns}, .strides = strides};
+    return {.type = problem_.type, .dims = {problem_.batch, rows, columns}, .strides = strides};
   }
 
   const KernelSpec& spec_;
