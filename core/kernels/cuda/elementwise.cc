@@ -68,15 +68,6 @@ bool AllSpread(const std::vector<EpilogueNode>& nodes, const Operand& value, int
   });
 }
 
-// Whether a Clip has only one bound. cuDNN's has two, and the largest float in place of the missing
-// one would change infinities, which the input of a chain may contain.
-bool HasOpenClip(const std::vector<EpilogueNode>& nodes) {
-  return std::any_of(nodes.begin(), nodes.end(), [](const EpilogueNode& node) {
-    const model::AttributeMap& attributes = node.node.attributes;
-    return node.node.op == "Clip" && !(attributes.Has("min") && attributes.Has("max"));
-  });
-}
-
 }  // namespace
 
 std::vector<Program> LowerElementwise(const KernelSpec& spec, MathPolicy policy) {
@@ -93,8 +84,7 @@ std::vector<Program> LowerElementwise(const KernelSpec& spec, MathPolicy policy)
   nodes.insert(nodes.begin(), main->node);
   const Operand& value = spec.outputs[0];
   const Operand& running = spec.inputs[main->running];
-  if (!DnnTakes(nodes, 0) || HasOpenClip(nodes) ||
-      !SameMemory(running.type, running.layout, value.layout)) {
+  if (!DnnTakes(nodes, 0) || !SameMemory(running.type, running.layout, value.layout)) {
     return {};
   }
   for (const int channel_axis : {rank - 1, 1}) {

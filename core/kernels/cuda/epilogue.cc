@@ -30,8 +30,6 @@ std::optional<DnnMode> ModeOf(const UnaryCall& call) {
   switch (call.function) {
     case UnaryFunction::kRelu:
       return DnnMode::kRelu;
-    case UnaryFunction::kClip:
-      return DnnMode::kClippedRelu;
     case UnaryFunction::kLeakyRelu:
       return DnnMode::kLeakyRelu;
     case UnaryFunction::kSigmoid:
@@ -122,6 +120,29 @@ int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConst
                                  .epsilon = node.node.attributes.GetFloat("epsilon", 1e-5)}));
 }
 
+// min(max(x, lower), upper), each where it is finite. cuDNN also has a relu with two bounds, but
+// some of its plans for products (9.14 on an H200) ignore the upper one.
+int AddClip(const DnnFrame& frame, int x, double lower, double upper, int result,
+            DnnBuilder& graph) {
+  const auto number = [&](double bound) {
+    return graph.AddNumber(static_cast<float>(bound), frame.full);
+  };
+  std::vector<DnnNode> nodes;
+  if (lower == 0) {
+    nodes.push_back({.mode = DnnMode::kRelu, .inputs = {x}});
+  } else if (std::isfinite(lower)) {
+    nodes.push_back({.mode = DnnMode::kMax, .inputs = {x, number(lower)}});
+  }
+  if (std::isfinite(upper)) nodes.push_back({.mode = DnnMode::kMin, .inputs = {x, number(upper)}});
+  if (nodes.empty()) nodes.push_back({.mode = DnnMode::kIdentity, .inputs = {x}});
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].inputs[0] = x;
+    x = nodes[i].output = i + 1 == nodes.size() ? result : graph.AddVirtual(frame.full);
+    graph.Add(std::move(nodes[i]));
+  }
+  return result;
+}
+
 // clip(alpha * x + beta, 0, 1), which cuDNN has only in pieces.
 int AddHardSigmoid(const DnnFrame& frame, int x, float alpha, float beta, int result,
                    DnnBuilder& graph) {
@@ -131,8 +152,7 @@ int AddHardSigmoid(const DnnFrame& frame, int x, float alpha, float beta, int re
   graph.Add({.mode = DnnMode::kAdd,
              .inputs = {scaled, graph.AddNumber(beta, frame.full)},
              .output = shifted});
-  graph.Add({.mode = DnnMode::kClippedRelu, .inputs = {shifted}, .output = result, .upper = 1});
-  return result;
+  return AddClip(frame, shifted, 0, 1, result, graph);
 }
 
 // The result of one node: virtual, or the program's output.
@@ -200,10 +220,11 @@ int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuil
 }
 
 bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first) {
+  constexpr absl::string_view kInPieces[] = {"BatchNormalization", "Clip", "HardSigmoid",
+                                             "HardSwish"};
   for (size_t i = first; i < nodes.size(); ++i) {
     if (nodes[i].factor != 1) return false;
-    const absl::string_view op = nodes[i].node.op;
-    if (op == "BatchNormalization" || op == "HardSigmoid" || op == "HardSwish") continue;
+    if (std::ranges::count(kInPieces, absl::string_view(nodes[i].node.op)) > 0) continue;
     if (!ModeOf(nodes[i].node)) return false;
   }
   return true;
@@ -211,8 +232,6 @@ bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first) {
 
 void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const DnnFrame& frame,
                     int running, ProgramBuilder& program, DnnBuilder& graph) {
-  // An infinite bound would become NaN wherever cuDNN multiplies it by zero.
-  constexpr double kLargest = std::numeric_limits<float>::max();
   for (size_t i = first; i < nodes.size(); ++i) {
     const Epilogue& node = nodes[i].node;
     const bool is_last = i + 1 == nodes.size();
@@ -243,14 +262,15 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
       running = result;
       continue;
     }
+    if (call && call->function == UnaryFunction::kClip) {
+      running = AddClip(frame, running, call->first, call->second,
+                        AddResult(frame, is_last, program, graph), graph);
+      continue;
+    }
     DnnNode pointwise{.mode = *ModeOf(node), .inputs = {running}};
     if (!node.operands.empty()) {
       pointwise.inputs.push_back(AddSpread(frame, nodes[i].first_operand, program, graph));
       if (node.running_is_second) std::swap(pointwise.inputs[0], pointwise.inputs[1]);
-    }
-    if (pointwise.mode == DnnMode::kClippedRelu) {
-      pointwise.lower = std::max(call->first, -kLargest);
-      pointwise.upper = std::min(call->second, kLargest);
     }
     if (pointwise.mode == DnnMode::kLeakyRelu) pointwise.slope = call->first;
     running = pointwise.output = AddResult(frame, is_last, program, graph);

@@ -21,7 +21,10 @@ namespace {
 constexpr char kExact[] = "exact";
 constexpr char kRounded[] = "rounded";
 constexpr char kWrong[] = "wrong";
+constexpr char kWrongToo[] = "wrong,too";
 constexpr int64_t kWorkspaceBytes = 64;
+
+bool IsWrong(const std::string& plan) { return plan == kWrong || plan == kWrongToo; }
 
 void* Pointer(DeviceAddress address) { return reinterpret_cast<void*>(address); }
 
@@ -51,7 +54,7 @@ class LibraryLauncher : public HostLauncher {
       : problem_(std::move(problem)), plan_(std::move(plan)), rounded_(plan_ == kRounded) {}
 
   absl::Status Run(std::span<void* const> buffers) const override {
-    if (plan_ == kWrong) return absl::OkStatus();  // Outputs stay as they were.
+    if (IsWrong(plan_)) return absl::OkStatus();  // Outputs stay as they were.
     if constexpr (std::is_same_v<Problem, DnnGraph>) {
       return ComputeOnHost(problem_, buffers, rounded_);
     } else {
@@ -59,7 +62,7 @@ class LibraryLauncher : public HostLauncher {
       return absl::OkStatus();
     }
   }
-  double us() const override { return plan_ == kWrong ? 0.25 : rounded_ ? 0.5 : 1; }
+  double us() const override { return IsWrong(plan_) ? 0.25 : rounded_ ? 0.5 : 1; }
   int64_t workspace_bytes() const override { return kWorkspaceBytes; }
 
  private:
@@ -191,7 +194,7 @@ class HostReplay : public Replay {
 
 class HostGpu : public Gpu {
  public:
-  explicit HostGpu(bool has_wrong_plan) : has_wrong_plan_(has_wrong_plan) {
+  explicit HostGpu(bool has_wrong_plans) : has_wrong_plans_(has_wrong_plans) {
     facts_.name = "host";
     facts_.compute_capability = 90;
     facts_.processors = 1;
@@ -252,27 +255,31 @@ class HostGpu : public Gpu {
                        .workspace_bytes = kWorkspaceBytes,
                        .tensor_cores = multiplies_float32});
     }
-    if (has_wrong_plan_) plans.push_back({.name = kWrong, .workspace_bytes = kWorkspaceBytes});
+    if (has_wrong_plans_) {
+      for (const char* name : {kWrong, kWrongToo}) {
+        plans.push_back({.name = name, .workspace_bytes = kWorkspaceBytes});
+      }
+    }
     return plans;
   }
 
   template <typename Problem>
   static absl::StatusOr<std::unique_ptr<Launcher>> PrepareLibrary(const Problem& problem,
                                                                   const std::string& plan) {
-    if (plan != kExact && plan != kRounded && plan != kWrong) {
+    if (plan != kExact && plan != kRounded && !IsWrong(plan)) {
       return absl::UnimplementedError(absl::StrCat("host gpu: no plan ", plan));
     }
     return std::make_unique<LibraryLauncher<Problem>>(problem, plan);
   }
 
-  const bool has_wrong_plan_;
+  const bool has_wrong_plans_;
   GpuFacts facts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Gpu> NewHostGpu(bool has_wrong_plan) {
-  return std::make_unique<HostGpu>(has_wrong_plan);
+std::unique_ptr<Gpu> NewHostGpu(bool has_wrong_plans) {
+  return std::make_unique<HostGpu>(has_wrong_plans);
 }
 
 }  // namespace quotient::kernels::cuda

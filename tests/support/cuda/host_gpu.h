@@ -11,11 +11,11 @@ namespace quotient::kernels::cuda {
 
 // Makes an emulated GPU. Libraries have two plans for every problem: "exact", and "rounded", which
 // is twice as fast and rounds float32 operands to TF32 first. By the GPU's clock a launch takes a
-// microsecond, and half of that for "rounded". With `has_wrong_plan` there is a third plan, the
-// fastest one, which leaves outputs as they were.
+// microsecond, and half of that for "rounded". With `has_wrong_plans` there are two more, which
+// leave outputs as they were.
 //
 // The steps of a replay run in a random order that lanes and dependencies allow, a different one in
 // every replay.
-std::unique_ptr<Gpu> NewHostGpu(bool has_wrong_plan = false);
+std::unique_ptr<Gpu> NewHostGpu(bool has_wrong_plans = false);
 
 }  // namespace quotient::kernels::cuda

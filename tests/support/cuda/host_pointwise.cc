@@ -27,8 +27,6 @@ double Result(const DnnNode& node, double a, double b) {
       return std::min(a, b);
     case DnnMode::kRelu:
       return std::max(a, 0.0);
-    case DnnMode::kClippedRelu:
-      return std::clamp(a, node.lower, node.upper);
     case DnnMode::kLeakyRelu:
       return a < 0 ? node.slope * a : a;
     case DnnMode::kSigmoid:

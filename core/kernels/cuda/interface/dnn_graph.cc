@@ -28,8 +28,7 @@ std::string ToString(const DnnNode& node) {
        {&node.pads_begin, &node.pads_end, &node.strides, &node.dilations, &node.window}) {
     text += List(*list);
   }
-  absl::StrAppendFormat(&text, "%.17g,%.17g,%.17g,%.17g,%.17g", node.scale, node.epsilon,
-                        node.lower, node.upper, node.slope);
+  absl::StrAppendFormat(&text, "%.17g,%.17g,%.17g", node.scale, node.epsilon, node.slope);
   return text;
 }
 

@@ -51,7 +51,6 @@ enum class DnnMode : uint8_t {
   kMin,
   kPow,
   kRelu,
-  kClippedRelu,
   kLeakyRelu,
   kSigmoid,
   kTanh,
@@ -96,9 +95,7 @@ struct DnnNode {
   std::vector<int64_t> window;  // kPool.
   double scale = 1;             // kAttention: of the products of queries and keys.
   double epsilon = 0;           // kLayerNorm, kRmsNorm.
-  double lower = 0;             // kClippedRelu.
-  double upper = 0;
-  double slope = 0;  // kLeakyRelu.
+  double slope = 0;             // kLeakyRelu.
 
   friend bool operator==(const DnnNode&, const DnnNode&) = default;
 };

@@ -33,20 +33,26 @@ absl::StatusOr<EngineChoice> ChoiceOf(const fe::ManagedOpaqueDescriptor& configu
   return choice;
 }
 
+bool HasProduct(const DnnGraph& graph) {
+  return std::ranges::any_of(graph.nodes,
+                             [](const DnnNode& node) { return node.op == DnnOp::kProduct; });
+}
+
 absl::StatusOr<LibraryPlan> DescribePlan(const FrontendGraph& graph, int64_t index,
                                          fe::ManagedOpaqueDescriptor configuration,
-                                         bool multiplies_float32) {
+                                         bool multiplies_float32, bool has_product) {
   LibraryPlan plan;
   QUOTIENT_ASSIGN_OR_RETURN(const EngineChoice choice, ChoiceOf(configuration));
   plan.name = PlanName(choice);
   QUOTIENT_RETURN_IF_ERROR(DnnStatus(
       fe::detail::get_workspace_size(configuration, plan.workspace_bytes), "plan's workspace"));
-  // Pointwise chains and reductions carry the note, too, but round nothing.
+  // Pointwise chains and reductions carry the note, too, but round nothing. A product has a plan
+  // without the note that rounds all the same (9.14 on an H200).
   using Note = fe::NumericalNote_t;
   plan.tensor_cores =
-      multiplies_float32 &&
-      (graph.HasNote(index, Note::TENSOR_CORE) || graph.HasNote(index, Note::DOWN_CONVERT_INPUTS) ||
-       graph.HasNote(index, Note::REDUCED_PRECISION_REDUCTION));
+      multiplies_float32 && (has_product || graph.HasNote(index, Note::TENSOR_CORE) ||
+                             graph.HasNote(index, Note::DOWN_CONVERT_INPUTS) ||
+                             graph.HasNote(index, Note::REDUCED_PRECISION_REDUCTION));
   plan.compiled_at_run_time = graph.HasNote(index, fe::BehaviorNote_t::RUNTIME_COMPILATION);
   return plan;
 }
@@ -166,12 +172,13 @@ absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph,
   // This status also means that there is no configuration at all.
   if (absl::IsUnimplemented(asked)) return std::vector<LibraryPlan>();
   QUOTIENT_RETURN_IF_ERROR(asked);
-  const bool multiplies = MultipliesFloat32(graph);
+  const bool multiplies = MultipliesFloat32(graph), has_product = HasProduct(graph);
   const fe::EngineConfigList configurations = frontend.Configurations();
   std::vector<LibraryPlan> plans;
   for (size_t i = 0; i < configurations.size(); ++i) {
-    QUOTIENT_ASSIGN_OR_RETURN(LibraryPlan plan, DescribePlan(frontend, static_cast<int64_t>(i),
-                                                             configurations[i], multiplies));
+    QUOTIENT_ASSIGN_OR_RETURN(LibraryPlan plan,
+                              DescribePlan(frontend, static_cast<int64_t>(i), configurations[i],
+                                           multiplies, has_product));
     if (plan.tensor_cores && graph.policy == MathPolicy::kStrict32) continue;
     // The fallback list repeats some of the others.
     const auto same = [&plan](const LibraryPlan& other) { return other.name == plan.name; };

@@ -46,7 +46,6 @@ absl::StatusOr<fe::PointwiseMode_t> PointwiseMode(DnnMode mode) {
       {DnnMode::kMin, Mode::MIN},
       {DnnMode::kPow, Mode::POW},
       {DnnMode::kRelu, Mode::RELU_FWD},
-      {DnnMode::kClippedRelu, Mode::RELU_FWD},
       {DnnMode::kLeakyRelu, Mode::RELU_FWD},
       {DnnMode::kSigmoid, Mode::SIGMOID_FWD},
       {DnnMode::kTanh, Mode::TANH_FWD},
@@ -232,10 +231,6 @@ class Translator {
     QUOTIENT_ASSIGN_OR_RETURN(const fe::PointwiseMode_t mode, PointwiseMode(node.mode));
     fe::graph::Pointwise_attributes attributes;
     attributes.set_mode(mode);
-    if (node.mode == DnnMode::kClippedRelu) {
-      attributes.set_relu_lower_clip(static_cast<float>(node.lower))
-          .set_relu_upper_clip(static_cast<float>(node.upper));
-    }
     if (node.mode == DnnMode::kLeakyRelu) {
       attributes.set_relu_lower_clip_slope(static_cast<float>(node.slope));
     }

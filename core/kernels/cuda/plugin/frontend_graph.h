@@ -25,7 +25,7 @@ namespace quotient::kernels::cuda {
 
 // Version of Translate's output. It must change when tensor ids change, because kept plans use
 // them.
-inline constexpr int kTranslation = 1;
+inline constexpr int kTranslation = 2;
 
 // Converts an error of cudnn_frontend to a status. `what` was being done.
 absl::Status DnnStatus(const cudnn_frontend::error_t& error, absl::string_view what);

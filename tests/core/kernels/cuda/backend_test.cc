@@ -83,6 +83,18 @@ TEST(CudaBackendTest, EveryKernelOfEveryGraphCanBeTimed) {
   }
 }
 
+TEST(CudaBackendTest, AKernelOfNothingCanBeTimed) {
+  const auto backend = NewBackend(NewHostGpu(), CudaOptions());
+  const model::Graph graph = GraphOf({"nothing", R"(
+    input x: float32[0,3]
+    y = Relu(x)
+    output y
+  )"});
+  ASSERT_OK_AND_ASSIGN(const auto groups, PartitionGraph(graph, backend->partition()));
+  ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(groups.front().spec));
+  EXPECT_OK(kernels.front()->Run(1));
+}
+
 TEST(CudaBackendTest, TheServiceFindsTheFastestPlanAndGraphsRunByIt) {
   for (const MathPolicy policy : {MathPolicy::kStrict32, MathPolicy::kTf32}) {
     const auto backend = NewBackend(NewHostGpu(), {.policy = policy});
@@ -109,9 +121,10 @@ TEST(CudaBackendTest, TheServiceFindsTheFastestPlanAndGraphsRunByIt) {
   }
 }
 
-TEST(CudaBackendTest, AFastWrongPlanDoesNotRace) {
+// There are as many of them as of right ones, or more, and they agree with each other.
+TEST(CudaBackendTest, FastWrongPlansDoNotRace) {
   for (const MathPolicy policy : {MathPolicy::kStrict32, MathPolicy::kTf32}) {
-    const auto backend = NewBackend(NewHostGpu(/*has_wrong_plan=*/true), {.policy = policy});
+    const auto backend = NewBackend(NewHostGpu(/*has_wrong_plans=*/true), {.policy = policy});
     ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(ProductOf(model::DType::kFloat32)));
     EXPECT_GE(kernels.size(), 1);
     for (const auto& kernel : kernels) EXPECT_THAT(kernel->plan(), Not(HasSubstr("wrong")));

@@ -30,6 +30,10 @@ int Conv3x3(DnnGraphMaker& m) { return Conv3x3(m, m.Image(kImage), kImage, kChan
 int Bias(DnnGraphMaker& m, int y) { return m.Pointwise(DnnMode::kAdd, {y, m.Image(kPerChannel)}); }
 int Residual(DnnGraphMaker& m, int y) { return m.Pointwise(DnnMode::kAdd, {y, m.Image(kImage)}); }
 int Relu(DnnGraphMaker& m, int y) { return m.Pointwise(DnnMode::kRelu, {y}); }
+// Between 0 and `upper`.
+int Clip(DnnGraphMaker& m, int y, float upper) {
+  return m.Pointwise(DnnMode::kMin, {Relu(m, y), m.Number(upper, 4)});
+}
 
 int Product(DnnGraphMaker& m, int a, int b, Dims dims) {
   Dims strides = RowMajor(dims);
@@ -58,20 +62,21 @@ void AddConvolutions(const Adder& add) {
   add("conv_bias_residual_relu",
       [](DnnGraphMaker& m) { return Relu(m, Residual(m, Bias(m, Conv3x3(m)))); });
   const std::vector<std::pair<std::string, DnnMode>> activations = {
-      {"sigmoid", DnnMode::kSigmoid},   {"tanh", DnnMode::kTanh},
-      {"gelu_erf", DnnMode::kGeluErf},  {"gelu_tanh", DnnMode::kGeluTanh},
-      {"swish", DnnMode::kSwish},       {"elu", DnnMode::kElu},
-      {"relu6", DnnMode::kClippedRelu}, {"leaky_relu", DnnMode::kLeakyRelu},
+      {"sigmoid", DnnMode::kSigmoid},      {"tanh", DnnMode::kTanh},
+      {"gelu_erf", DnnMode::kGeluErf},     {"gelu_tanh", DnnMode::kGeluTanh},
+      {"swish", DnnMode::kSwish},          {"elu", DnnMode::kElu},
+      {"leaky_relu", DnnMode::kLeakyRelu},
   };
   for (const auto& [name, mode] : activations) {
     add("conv_bias_" + name,
         [mode = mode](DnnGraphMaker& m) { return m.Pointwise(mode, {Bias(m, Conv3x3(m))}); });
   }
+  add("conv_bias_clip", [](DnnGraphMaker& m) { return Clip(m, Bias(m, Conv3x3(m)), 0.25F); });
   add("conv_bias_hard_swish", [](DnnGraphMaker& m) {
     const int biased = Bias(m, Conv3x3(m));
     const int scaled = m.Pointwise(DnnMode::kMul, {biased, m.Number(1.0F / 6, 4)});
     const int shifted = m.Pointwise(DnnMode::kAdd, {scaled, m.Number(0.5F, 4)});
-    return m.Pointwise(DnnMode::kMul, {biased, m.Pointwise(DnnMode::kClippedRelu, {shifted})});
+    return m.Pointwise(DnnMode::kMul, {biased, Clip(m, shifted, 1)});
   });
   add("conv_scale_bias_relu", [](DnnGraphMaker& m) {
     const int scaled = m.Pointwise(DnnMode::kMul, {Conv3x3(m), m.Image(kPerChannel)});
@@ -155,9 +160,6 @@ void AddOtherConvolutions(const Adder& add) {
 void AddProducts(const Adder& add) {
   add("product", [](DnnGraphMaker& m) { return Product(m, 1, 64, 96, 128); });
   add("product_batched", [](DnnGraphMaker& m) { return Product(m, 4, 32, 64, 48); });
-  add("product_shared_b", [](DnnGraphMaker& m) {
-    return Product(m, m.Plain({4, 32, 64}), m.Plain({1, 64, 48}), {4, 32, 48});
-  });
   add("product_odd", [](DnnGraphMaker& m) { return Product(m, 1, 33, 65, 17); });
   add("product_of_a_row", [](DnnGraphMaker& m) { return Product(m, 1, 1, 256, 512); });
   add("product_transposed_b", [](DnnGraphMaker& m) {
@@ -169,14 +171,6 @@ void AddProducts(const Adder& add) {
   add("product_bias_relu_residual", [](DnnGraphMaker& m) {
     const int y = Relu(m, RowBias(m, Product(m, 1, 64, 96, 128), 128));
     return m.Pointwise(DnnMode::kAdd, {y, m.Plain({1, 64, 128})});
-  });
-  add("two_products_added", [](DnnGraphMaker& m) {
-    return m.Pointwise(DnnMode::kAdd, {Product(m, 1, 64, 96, 128), Product(m, 1, 64, 32, 128)});
-  });
-  add("two_products_of_a_row_tanh", [](DnnGraphMaker& m) {
-    const int sum =
-        m.Pointwise(DnnMode::kAdd, {Product(m, 1, 1, 128, 256), Product(m, 1, 1, 64, 256)});
-    return m.Pointwise(DnnMode::kTanh, {sum});
   });
   add("gated_product", [](DnnGraphMaker& m) {  // silu(x W1) * (x W2)
     const int x = m.Plain({1, 64, 96});
@@ -240,8 +234,8 @@ void AddPointwise(const Adder& add) {
     const int b = m.Pointwise(DnnMode::kMul, {m.Plain(dims), m.Plain(dims)});
     return m.Pointwise(DnnMode::kTanh, {m.Pointwise(DnnMode::kAdd, {a, b})});
   });
-  add("broadcast_row", [dims](DnnGraphMaker& m) {
-    return m.Pointwise(DnnMode::kAdd, {m.Plain(dims), m.Plain({1, 1, 64})});
+  add("broadcast_row", [](DnnGraphMaker& m) {
+    return m.Pointwise(DnnMode::kAdd, {m.Plain({1, 128, 64}), m.Plain({1, 1, 64})});
   });
   add("broadcast_column", [dims](DnnGraphMaker& m) {
     return m.Pointwise(DnnMode::kMul, {m.Plain(dims), m.Plain({4, 32, 1})});
@@ -304,9 +298,6 @@ void AddPools(const Adder& add) {
   for (const auto& [name, mode] : modes) {
     add(name, [=, mode = mode](DnnGraphMaker& m) { return pool(m, mode, m.Image(kImage)); });
   }
-  add("relu_max_pool", [=](DnnGraphMaker& m) {
-    return pool(m, DnnMode::kMaxPool, m.Rounded(Relu(m, m.Image(kImage))));
-  });
 }
 
 }  // namespace

@@ -67,7 +67,6 @@ class DnnGraphMaker {
     return Node({.op = DnnOp::kPointwise,
                  .mode = mode,
                  .inputs = std::move(inputs),
-                 .upper = 6,
                  .slope = 0.125},
                 like.dims, like.strides);
   }

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/kernels/cuda/lower.h"
 #include "tests/core/kernels/cuda/lower_cases.h"
 #include "tests/core/kernels/cuda/way_checks.h"
 
@@ -26,6 +28,19 @@ INSTANTIATE_TEST_SUITE_P(Cases, LowerTest, ::testing::ValuesIn(LowerCases()),
 // The programs of the one kernel that makes `y`.
 std::vector<std::string> NamesFor(absl::string_view lines) {
   return ProgramNames(NativeSpecsOf(absl::StrCat(lines, "\noutput y\n")).at(0));
+}
+
+// What cuDNN is asked to compute for that kernel.
+std::vector<DnnMode> CudnnModesFor(absl::string_view lines) {
+  const KernelSpec spec = NativeSpecsOf(absl::StrCat(lines, "\noutput y\n")).at(0);
+  std::vector<DnnMode> modes;
+  for (const Program& program : Lower(spec, MathPolicy::kTf32)) {
+    if (program.name != "dnn") continue;
+    for (const DnnNode& node : std::get<DnnGraph>(program.launches.front().what).nodes) {
+      modes.push_back(node.mode);
+    }
+  }
+  return modes;
 }
 
 TEST(LowerNamesTest, ConvolutionsAreCudnns) {
@@ -97,16 +112,19 @@ TEST(LowerNamesTest, ElementwiseChainsAreOursAndCudnns) {
   EXPECT_THAT(names("a = Add(x, row)\ny = Mul(a, channel)"), ElementsAre("chain"));
 }
 
-TEST(LowerNamesTest, ChainsThatKeepInfinitiesAreNotCudnns) {
+// An infinity stays one where a Clip has no bound.
+TEST(LowerNamesTest, CudnnsClipsHaveTheBoundsThatThereAre) {
   for (const char* type : {"float32", "float16", "bfloat16"}) {
-    const auto names = [&](absl::string_view attributes) {
-      return NamesFor(absl::StrCat("input x: ", type, "[4,8]\ninput z: ", type,
-                                   "[4,8]\na = Add(x, z)\ny = Clip(a)", attributes));
+    const auto modes = [&](absl::string_view attributes) {
+      return CudnnModesFor(absl::StrCat("input x: ", type, "[4,8]\ninput z: ", type,
+                                        "[4,8]\na = Add(x, z)\ny = Clip(a) ", attributes));
     };
-    EXPECT_THAT(names(" {min=0.0, max=6.0}"), ElementsAre("chain", "dnn")) << type;
-    EXPECT_THAT(names(" {min=0.0}"), ElementsAre("chain")) << type;
-    EXPECT_THAT(names(" {max=6.0}"), ElementsAre("chain")) << type;
-    EXPECT_THAT(names(""), ElementsAre("chain")) << type;
+    using enum DnnMode;
+    EXPECT_THAT(modes("{min=0.0, max=6.0}"), ElementsAre(kAdd, kRelu, kMin)) << type;
+    EXPECT_THAT(modes("{min=-1.0, max=6.0}"), ElementsAre(kAdd, kMax, kMin)) << type;
+    EXPECT_THAT(modes("{min=-1.0}"), ElementsAre(kAdd, kMax)) << type;
+    EXPECT_THAT(modes("{max=6.0}"), ElementsAre(kAdd, kMin)) << type;
+    EXPECT_THAT(modes(""), ElementsAre(kAdd, kIdentity)) << type;
   }
 }
 

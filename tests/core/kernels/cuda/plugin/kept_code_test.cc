@@ -132,7 +132,7 @@ TEST_F(KeptPlanTest, EveryCaseGetsAsFarAsItsHandle) {
         HasSubstr("does not match expected user slot count"))
         << c.name;
   }
-  EXPECT_GE(tried, 56);  // of cuDNN 9.19
+  EXPECT_GE(tried, 52);  // of cuDNN 9.19
 }
 
 }  // namespace

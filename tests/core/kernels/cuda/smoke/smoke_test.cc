@@ -116,7 +116,7 @@ TEST(SmokeTest, OwnKernelsRunAlone) {
 }
 
 TEST(SmokeTest, AWrongKernelDoesNotPass) {
-  const auto gpu = NewHostGpu(/*has_wrong_plan=*/true);
+  const auto gpu = NewHostGpu(/*has_wrong_plans=*/true);
   ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, "product", 1, {}));
   EXPECT_THAT(rows, Each(kFailed));
   EXPECT_THAT(rows, Each(Field(&Row::text, HasSubstr("worst by"))));
