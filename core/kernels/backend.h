@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/stop.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/kernels/partition.h"
 #include "core/model/graph.h"
@@ -151,9 +153,9 @@ class Backend {
   // else then fails, too. Thread-safe and fast.
   virtual absl::Status health() const { return absl::OkStatus(); }
 
-  // Does the slow part of compiling a kernel, which does not need the device, so that Compile is
-  // fast later. Any number of threads may call it. Errors are reported by Compile.
-  virtual void Prepare(const KernelSpec&) const {}
+  // Does the slow part of compiling kernels, which does not need the device, so that Compile is
+  // fast later. Returns early if `stop` is set. Thread-safe. Errors are reported by Compile.
+  virtual void Prepare(std::span<const KernelSpec>, const StopCondition& /*stop*/) const {}
 
   // The ways in which this backend can run a kernel: at least one, the first choice first. Fails
   // with UNIMPLEMENTED if there is none. Takes milliseconds, but seconds on GPUs without Prepare.

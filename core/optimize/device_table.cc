@@ -123,18 +123,16 @@ DeviceKind NvidiaGpu() {
         return kernels::cuda::NewBackend(
             gpu.ordinal,
             {.policy = gpu.policy,
+             .compile_threads = setup.threads,
              .cache_directory = setup.cache_directory,
              .plugin = os::ValueOf(setup.environment, kernels::cuda::kPluginVariable),
              .tf32_override = os::ValueOf(setup.environment, kernels::cuda::kTf32Variable)});
       },
       .roof = [](absl::string_view name, absl::string_view fingerprint,
                  int) { return RoofOfGpu(name, fingerprint); },
-      // Compiling takes long and needs no GPU. Each key has a dozen ways to run it.
+      // Each key has a dozen ways to run it.
       .timing =
-          [](int threads) {
-            return timing::ServiceOptions{
-                .batch_keys = 8, .threads = threads, .prepare_threads = threads};
-          },
+          [](int threads) { return timing::ServiceOptions{.batch_keys = 8, .threads = threads}; },
       .arithmetic =
           [](absl::string_view name) {
             return ParseCudaDevice(name)->policy == MathPolicy::kTf32 ? DeviceArithmetic::kTf32

@@ -16,7 +16,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
-#include "core/base/parallel.h"
 
 namespace quotient::timing {
 namespace {
@@ -187,13 +186,9 @@ class Service : public TimingService {
   }
 
   void Prepare(const std::vector<Request>& batch) const {
-    if (options_.prepare_threads == 0) return;
-    const auto count = static_cast<int64_t>(batch.size());
-    ParallelFor(count, 1, options_.prepare_threads, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end && !cancel_.cancelled(); ++i) {
-        backend_->Prepare(batch[i].spec);
-      }
-    });
+    std::vector<kernels::KernelSpec> specs;
+    for (const Request& request : batch) specs.push_back(request.spec);
+    backend_->Prepare(specs, StopCondition(&cancel_));
   }
 
   // Returns which requests are done. Compiling a kernel may take seconds, so the rest is left for

@@ -46,9 +46,6 @@ struct ServiceOptions {
   // Whether computations on other threads of this process make kernels slower, so that they should
   // call GiveWay.
   bool needs_quiet = false;
-  // Number of threads that call Backend::Prepare for a batch before it enters the lane. If 0,
-  // Prepare is not called.
-  int prepare_threads = 0;
   // Makes the probe of the measuring thread; if empty, os::NewSystemProbe is used.
   std::function<std::unique_ptr<os::Probe>()> make_probe;
 };

@@ -32,7 +32,7 @@ class CudaBackend : public Backend {
                      ? nullptr
                      : OpenRunJournal(options.cache_directory, fingerprint_.text)),
         clock_(gpu_.get()),
-        library_(gpu_.get(), options.policy, journal_.get()),
+        library_(gpu_.get(), options.policy, journal_.get(), options.compile_threads),
         constants_(gpu_.get()),
         pool_(gpu_.get()) {}
 
@@ -41,8 +41,8 @@ class CudaBackend : public Backend {
 
   absl::Status health() const override { return gpu_->health(); }
 
-  void Prepare(const KernelSpec& spec) const override {
-    library_.All(spec).status().IgnoreError();  // Compile reports the error.
+  void Prepare(std::span<const KernelSpec> specs, const StopCondition& stop) const override {
+    library_.Prepare(specs, stop);
   }
 
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(

@@ -19,6 +19,8 @@ struct CudaOptions {
   // Independent kernels of a graph run concurrently on up to this many streams. Costs are sums,
   // which predict the time for one.
   int lanes = 1;
+  // Number of threads on which kernels are compiled, for timing and for a graph.
+  int compile_threads = 1;
   // A folder for compiled code (OpenCodeCache, for GPUs of this machine) and for the names of
   // kernels that crashed a process (OpenRunJournal). If "", the next process compiles everything,
   // and runs such kernels, again.

@@ -93,9 +93,8 @@ std::vector<EpilogueNode> GemmNodes(const KernelSpec& spec) {
       {.node = {.op = "Add", .operands = {spec.inputs[2]}}, .first_operand = 2, .factor = beta}};
 }
 
-// cuDNN has its tuned transposed convolutions only without anything behind them, so a bias becomes
-// a node.
-std::vector<EpilogueNode> TransposedConvolutionNodes(const KernelSpec& spec) {
+// The bias of a convolution.
+std::vector<EpilogueNode> BiasNodes(const KernelSpec& spec) {
   if (spec.inputs.size() < 3 || spec.inputs[2].type.dtype == model::DType::kUndefined) return {};
   std::vector<int64_t> dims(spec.outputs[0].type.rank() - 1, 1);
   dims[0] = spec.inputs[2].type.elements();  // [C, 1, 1] against [N, C, H, W]
@@ -166,12 +165,21 @@ int AddResult(const DnnFrame& frame, bool is_last, const ProgramBuilder& program
 std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec) {
   std::vector<EpilogueNode> nodes;
   if (spec.op == "Gemm") nodes = GemmNodes(spec);
-  if (spec.op == "ConvTranspose") nodes = TransposedConvolutionNodes(spec);
+  // cuDNN has its tuned transposed convolutions only without anything behind them.
+  if (spec.op == "ConvTranspose") nodes = BiasNodes(spec);
   int next = static_cast<int>(spec.inputs.size());
   for (const Epilogue& node : spec.epilogue) {
     nodes.push_back({node, next});
     next += static_cast<int>(node.operands.size());
   }
+  return nodes;
+}
+
+std::vector<EpilogueNode> NodesBehindBare(const KernelSpec& spec) {
+  std::vector<EpilogueNode> nodes = EpilogueNodes(spec);
+  if (spec.op != "Conv") return nodes;
+  std::vector<EpilogueNode> bias = BiasNodes(spec);
+  nodes.insert(nodes.begin(), bias.begin(), bias.end());
   return nodes;
 }
 
@@ -278,9 +286,8 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
   }
 }
 
-bool AddEpilogueChain(const KernelSpec& spec, size_t first, BufferRef running,
-                      ProgramBuilder& program) {
-  const std::vector<EpilogueNode> nodes = EpilogueNodes(spec);
+bool AddEpilogueChain(const KernelSpec& spec, const std::vector<EpilogueNode>& nodes, size_t first,
+                      BufferRef running, ProgramBuilder& program) {
   KernelSpec chain;
   chain.storage = spec.storage;
   chain.outputs = spec.outputs;

@@ -18,6 +18,8 @@ struct EpilogueNode {
 // The nodes of spec.epilogue, preceded by what the operator itself does with its product: a Gemm
 // adds its third operand (its factor alpha is not a node), a ConvTranspose adds its bias.
 std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec);
+// The same behind the bare contraction: the bias of a Conv is a node, too.
+std::vector<EpilogueNode> NodesBehindBare(const KernelSpec& spec);
 bool IsRelu(const EpilogueNode& node);
 
 // A DnnGraph under construction, with the buffers of its launch.
@@ -59,10 +61,10 @@ bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first);
 void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const DnnFrame& frame,
                     int running, ProgramBuilder& program, DnnBuilder& graph);
 
-// Adds one of Quotient's kernels that computes all EpilogueNodes(spec) from `first` on, from
+// Adds one of Quotient's kernels that computes all `nodes` of the spec from `first` on, from
 // `running` (which is laid out like the output) to output 0. Returns false if there is no such
 // kernel.
-bool AddEpilogueChain(const KernelSpec& spec, size_t first, BufferRef running,
-                      ProgramBuilder& program);
+bool AddEpilogueChain(const KernelSpec& spec, const std::vector<EpilogueNode>& nodes, size_t first,
+                      BufferRef running, ProgramBuilder& program);
 
 }  // namespace quotient::kernels::cuda

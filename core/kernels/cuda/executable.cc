@@ -51,6 +51,7 @@ class GraphExecutable : public Executable {
                               PartitionGraph(graph, partition));
     border_ = FindBorder(graph, groups);
     QUOTIENT_RETURN_IF_ERROR(PlaceValues(graph, PlanMemory(groups, border_.outputs)));
+    CompileKernels(groups, plans);
     for (const KernelGroup& group : groups) {
       if (group.spec.free) continue;
       const absl::Status status = AddGroup(graph, group, plans);
@@ -118,10 +119,24 @@ class GraphExecutable : public Executable {
     return absl::OkStatus();
   }
 
+  static std::string PlanFor(const KernelSpec& spec, const PlanChoice& plans) {
+    return plans ? plans(spec) : "";
+  }
+
+  // All at once, because each may take a second.
+  void CompileKernels(const std::vector<KernelGroup>& groups, const PlanChoice& plans) {
+    std::vector<std::pair<const KernelSpec*, std::string>> named;
+    std::set<std::string> seen;
+    for (const KernelGroup& group : groups) {
+      if (group.spec.free || !seen.insert(KernelKey(group.spec)).second) continue;
+      named.emplace_back(&group.spec, PlanFor(group.spec, plans));
+    }
+    library_.Prepare(named);
+  }
+
   absl::Status AddGroup(const Graph& graph, const KernelGroup& group, const PlanChoice& plans) {
     Group added;
-    QUOTIENT_ASSIGN_OR_RETURN(added.kernel,
-                              library_.Get(group.spec, plans ? plans(group.spec) : ""));
+    QUOTIENT_ASSIGN_OR_RETURN(added.kernel, library_.Get(group.spec, PlanFor(group.spec, plans)));
     added.journal_name = JournalName(KernelKey(group.spec), added.kernel->name());
     const std::vector<Operand> operands = AllOperands(group.spec);
     for (size_t i = 0; i < operands.size(); ++i) {

@@ -19,6 +19,10 @@ DnnTensor ImageOf(const Operand& operand) {
   return ImageOf(operand.type.dtype, operand.type.dims(), operand.layout);
 }
 
+bool IsChannelsLast(const Operand& operand) {
+  return SameMemory(operand.type, operand.layout, Layout::kChannelsLast);
+}
+
 model::Ints WithAxis(model::Ints per_axis, int64_t neutral) {
   if (per_axis.size() == 1) per_axis.insert(per_axis.begin(), neutral);
   return per_axis;

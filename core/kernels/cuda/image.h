@@ -18,6 +18,8 @@ DnnTensor ImageOf(const Operand& operand);
 // The same for the window's numbers per spatial axis: the additional axis gets `neutral`.
 model::Ints WithAxis(model::Ints per_axis, int64_t neutral);
 
+bool IsChannelsLast(const Operand& operand);
+
 // Rows of contiguous elements, as cuDNN's norms and reductions need them: each row is the channels
 // of one pixel.
 DnnTensor RowsOf(model::DType type, int64_t rows, int64_t length);

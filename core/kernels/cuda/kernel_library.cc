@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/base/parallel.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/lower.h"
 
@@ -38,6 +39,36 @@ absl::Status InTrouble(const std::string& key, const Way& way, const absl::Statu
 }
 
 }  // namespace
+
+void KernelLibrary::Prepare(std::span<const KernelSpec> specs, const StopCondition& stop) {
+  std::vector<std::string> keys(specs.size());
+  std::vector<std::vector<Way>> ways(specs.size());
+  ForEach(specs.size(), [&](size_t i) {
+    if (stop.ShouldStop()) return;
+    keys[i] = KernelKey(specs[i]);
+    absl::StatusOr<std::vector<Way>> found = WaysOf(specs[i], keys[i]);
+    if (found.ok()) ways[i] = *std::move(found);
+  });
+  std::vector<std::pair<size_t, size_t>> all;  // The spec, and which of its ways.
+  for (size_t i = 0; i < ways.size(); ++i) {
+    for (size_t k = 0; k < ways[i].size(); ++k) all.emplace_back(i, k);
+  }
+  ForEach(all.size(), [&](size_t n) {
+    const auto [i, k] = all[n];
+    if (!stop.ShouldStop()) Prepare(keys[i], std::move(ways[i][k])).status().IgnoreError();
+  });
+}
+
+void KernelLibrary::Prepare(std::span<const std::pair<const KernelSpec*, std::string>> named) {
+  ForEach(named.size(),
+          [&](size_t i) { Get(*named[i].first, named[i].second).status().IgnoreError(); });
+}
+
+void KernelLibrary::ForEach(size_t count, const std::function<void(size_t)>& work) const {
+  ParallelFor(static_cast<int64_t>(count), 1, threads_, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) work(static_cast<size_t>(i));
+  });
+}
 
 absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> KernelLibrary::All(
     const KernelSpec& spec) {

@@ -2,14 +2,18 @@
 
 // The kernels that a device has prepared so far. Graphs that are compared share most of theirs.
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/stop.h"
 #include "core/kernels/cuda/prepared_kernel.h"
 #include "core/kernels/cuda/run_journal.h"
 
@@ -24,9 +28,16 @@ inline constexpr char kLibraryTrouble[] = "trouble of a library: ";
 // threads may compile the same kernel.
 class KernelLibrary {
  public:
-  // Leaves out the ways that `journal`, which may be null, bars.
-  KernelLibrary(Gpu* gpu, MathPolicy policy, const RunJournal* journal)
-      : gpu_(*gpu), policy_(policy), journal_(journal) {}
+  // Leaves out the ways that `journal`, which may be null, bars. Compiles on up to `threads`
+  // threads where it is asked for several kernels at once.
+  KernelLibrary(Gpu* gpu, MathPolicy policy, const RunJournal* journal, int threads)
+      : gpu_(*gpu), policy_(policy), journal_(journal), threads_(threads) {}
+
+  // Compiles all ways to run these specs until `stop` is set. All reports the errors.
+  void Prepare(std::span<const KernelSpec> specs, const StopCondition& stop);
+  // Compiles the ways with these names to run these specs, which are different from each other. Get
+  // reports the errors.
+  void Prepare(std::span<const std::pair<const KernelSpec*, std::string>> named);
 
   // All ways to run a spec that can be prepared, first choice first. Fails with UNIMPLEMENTED if
   // there is none; if there are ways but none can be prepared, with the library's error.
@@ -42,9 +53,13 @@ class KernelLibrary {
 
   bool IsBarred(const std::string& key, const Way& way) const;
 
+  // Calls `work` with all numbers below `count`, on several threads.
+  void ForEach(size_t count, const std::function<void(size_t)>& work) const;
+
   Gpu& gpu_;
   const MathPolicy policy_;
   const RunJournal* const journal_;
+  const int threads_;
   absl::Mutex mutex_;
   // The libraries' answers for specs, by key: asking takes up to a tenth of a second.
   absl::flat_hash_map<std::string, std::vector<Way>> ways_ ABSL_GUARDED_BY(mutex_);

@@ -6,15 +6,10 @@
 #include "core/kernels/cuda/epilogue.h"
 #include "core/kernels/cuda/image.h"
 #include "core/kernels/cuda/lower.h"
-#include "core/kernels/layout.h"
 #include "core/ops/window.h"
 
 namespace quotient::kernels::cuda {
 namespace {
-
-bool IsChannelsLast(const Operand& operand) {
-  return SameMemory(operand.type, operand.layout, Layout::kChannelsLast);
-}
 
 // Whether cuDNN computes the same windows as ONNX: without dilation, each with at least one pixel
 // of the image, and none beyond the padding, where ceil_mode may put them.

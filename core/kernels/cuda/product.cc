@@ -1,6 +1,6 @@
-// MatMul and Gemm: cuBLASLt, with a Gemm's factors, and with bias, residual and relu if the
-// epilogue begins with them; the rest runs in one of Quotient's kernels. If the policy allows
-// tensor cores, also cuDNN with the whole epilogue.
+// MatMul, Gemm, and Conv where it is a product of pixels and weights: cuBLASLt, with a Gemm's
+// factors, and with bias, residual and relu if the epilogue begins with them; the rest runs in one
+// of Quotient's kernels. If the policy allows tensor cores, also cuDNN with the whole epilogue.
 
 #include <algorithm>
 #include <functional>
@@ -8,11 +8,14 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "core/kernels/cuda/epilogue.h"
+#include "core/kernels/cuda/image.h"
 #include "core/kernels/cuda/lower.h"
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/layout.h"
+#include "core/ops/window.h"
 
 namespace quotient::kernels::cuda {
 namespace {
@@ -95,13 +98,39 @@ MatmulProblem DescribeGemm(const KernelSpec& spec) {
   return problem;
 }
 
+// A convolution whose windows are single pixels and that skips none, channels last in memory: a
+// product of all pixels and the transposed weights. Returns nullopt for others.
+std::optional<MatmulProblem> DescribeConvolution(const KernelSpec& spec) {
+  const Operand& image = spec.inputs[0];
+  const std::vector<int64_t> weights = spec.inputs[1].type.dims();
+  const model::Ints kernel = ops::SpatialDims(weights);
+  const auto are = [](const model::Ints& numbers, int64_t number) {
+    return absl::c_all_of(numbers, [number](int64_t n) { return n == number; });
+  };
+  const auto window = ops::ReadWindow(spec.attributes, kernel, ops::SpatialDims(*image.type.shape));
+  if (!window.ok() || !are(kernel, 1) || !are(window->strides, 1) || !are(window->pads_begin, 0) ||
+      !are(window->pads_end, 0) || spec.attributes.GetInt("group", 1) != 1 ||
+      !IsChannelsLast(image) || !IsChannelsLast(spec.outputs[0])) {
+    return std::nullopt;
+  }
+  MatmulProblem problem;
+  problem.k = weights[1];
+  problem.n = weights[0];
+  problem.m = image.type.elements() / problem.k;
+  problem.b_transposed = true;
+  problem.a_row = problem.b_row = problem.k;
+  problem.d_row = problem.n;
+  problem.d_step = problem.m * problem.n;
+  return problem;
+}
+
 class Lowering {
  public:
   Lowering(const KernelSpec& spec, MathPolicy policy, Product product)
       : spec_(spec),
         product_(std::move(product)),
         problem_(product_.problem),
-        nodes_(EpilogueNodes(spec)) {
+        nodes_(NodesBehindBare(spec)) {
     problem_.type = spec.outputs[0].type.dtype;
     problem_.policy = policy;
     const int64_t m = problem_.m, n = problem_.n;
@@ -117,7 +146,7 @@ class Lowering {
     std::optional<int> bias, whole;
     const auto take_next = [&](const EpilogueNode& next) {
       if (next.node.op != "Add") return false;
-      const Spread spread = SpreadOfOperand(next.first_operand);
+      const Spread spread = SpreadOfOperand(next);
       // A bias has one element per column and cannot be scaled.
       if (spread == Spread::kChannel ? product_.is_column || next.factor != 1
                                      : spread != Spread::kFull) {
@@ -149,7 +178,7 @@ class Lowering {
     if (bias) launch.buffers.push_back(program.Operand(*bias));
     if (whole) launch.buffers.push_back(program.Operand(*whole));
     program.Add(std::move(launch));
-    if (!is_all && !AddEpilogueChain(spec_, taken, target, program)) return std::nullopt;
+    if (!is_all && !AddEpilogueChain(spec_, nodes_, taken, target, program)) return std::nullopt;
     return std::move(program).Finish();
   }
 
@@ -179,14 +208,14 @@ class Lowering {
   }
 
  private:
-  Spread SpreadOfOperand(int index) const {
-    return SpreadOf(AllOperands(spec_)[index].type, frame_.type, frame_.model_channel_axis);
+  Spread SpreadOfOperand(const EpilogueNode& node) const {
+    return SpreadOf(node.node.operands[0].type, frame_.type, frame_.model_channel_axis);
   }
 
   // Fusion ensures this, except for the third operand of a Gemm.
   bool AllSpread() const {
     return std::all_of(nodes_.begin(), nodes_.end(), [&](const EpilogueNode& node) {
-      return node.node.op != "Add" || SpreadOfOperand(node.first_operand) != Spread::kOther;
+      return node.node.op != "Add" || SpreadOfOperand(node) != Spread::kOther;
     });
   }
 
@@ -221,21 +250,30 @@ class Lowering {
   DnnFrame frame_;
 };
 
+// The product that the spec is, without what is behind it; nullopt if it is none.
+std::optional<Product> Describe(const KernelSpec& spec) {
+  if (spec.inputs.size() < 2 || spec.outputs.size() != 1 || !IsOfOneFloatType(spec)) {
+    return std::nullopt;
+  }
+  if (spec.op == "MatMul") return DescribeMatMul(spec);
+  if (spec.op == "Gemm") return Product{DescribeGemm(spec)};
+  if (spec.op != "Conv") return std::nullopt;
+  const std::optional<MatmulProblem> problem = DescribeConvolution(spec);
+  return problem ? std::optional(Product{*problem}) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Program> LowerProduct(const KernelSpec& spec, MathPolicy policy) {
-  if ((spec.op != "MatMul" && spec.op != "Gemm") || spec.inputs.size() < 2 ||
-      spec.outputs.size() != 1 || !IsOfOneFloatType(spec)) {
-    return {};
-  }
-  const Lowering lowering(spec, policy,
-                          spec.op == "Gemm" ? Product{DescribeGemm(spec)} : DescribeMatMul(spec));
+  const std::optional<Product> product = Describe(spec);
+  if (!product) return {};
+  const Lowering lowering(spec, policy, *product);
   std::vector<Program> programs;
   if (std::optional<Program> blas = lowering.Blas()) programs.push_back(*std::move(blas));
   // cuDNN has no product that keeps float32 unrounded.
   const bool rounds =
       policy == MathPolicy::kTf32 || spec.outputs[0].type.dtype != model::DType::kFloat32;
-  if (rounds) {
+  if (rounds && spec.op != "Conv") {
     if (std::optional<Program> dnn = lowering.Dnn()) programs.push_back(*std::move(dnn));
   }
   return programs;

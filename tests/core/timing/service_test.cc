@@ -76,21 +76,19 @@ TEST_F(ServiceTest, OneMeasurementPerKeyHoweverManyAsk) {
 }
 
 TEST_F(ServiceTest, OfSeveralWaysToRunAKernelTheFastestIsItsTime) {
-  for (const int threads : {0, 2}) {
-    backend_ = NewFakeBackend(&clock_,
-                              {.run_us = [this](const KernelSpec& spec, int) { return Cost(spec); },
+  backend_ =
+      NewFakeBackend(&clock_, {.run_us = [this](const KernelSpec& spec, int) { return Cost(spec); },
                                .plans = {{"slow", 2}, {"fast", 0.5}, {"usual", 1}}});
-    store_ = NewMemoryStore();
-    const auto service = Service({.prepare_threads = threads});
-    const auto future = service->Get(Relu(1000));
-    service->Get(Relu(10));
-    service->Wait({});
-    ASSERT_TRUE(IsReady(future));
-    EXPECT_NEAR(future.get().min_us, 250, 1e-6);
-    EXPECT_EQ(future.get().plan, "fast");
-    EXPECT_EQ(service->Find(Relu(10))->plan, "fast");
-    EXPECT_EQ(service->measurements(), 2);
-  }
+  store_ = NewMemoryStore();
+  const auto service = Service();
+  const auto future = service->Get(Relu(1000));
+  service->Get(Relu(10));
+  service->Wait({});
+  ASSERT_TRUE(IsReady(future));
+  EXPECT_NEAR(future.get().min_us, 250, 1e-6);
+  EXPECT_EQ(future.get().plan, "fast");
+  EXPECT_EQ(service->Find(Relu(10))->plan, "fast");
+  EXPECT_EQ(service->measurements(), 2);
 }
 
 // The first kernel that is compiled finds somebody who wants the lane soon.

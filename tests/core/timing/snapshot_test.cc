@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -104,6 +106,17 @@ TEST(SnapshotTest, WhateverTheTimesItIsReadBack) {
     ASSERT_OK_AND_ASSIGN(const Snapshot back, ParseSnapshot(text));
     EXPECT_EQ(back.timings, snapshot.timings);
     EXPECT_EQ(ToText(back), text);
+  }
+}
+
+// What an H200 took, in tests/data/cuda: `--device-snapshot` accepts the files.
+TEST(SnapshotTest, ThoseOfAnH200CanBeRead) {
+  for (const char* name : {"h200.snapshot", "h200-strict32.snapshot"}) {
+    std::stringstream text;
+    text << std::ifstream(absl::StrCat("tests/data/cuda/", name)).rdbuf();
+    ASSERT_OK_AND_ASSIGN(const Snapshot snapshot, ParseSnapshot(text.str()));
+    EXPECT_GE(snapshot.timings.size(), 300) << name;
+    EXPECT_THAT(snapshot.fingerprint, HasSubstr("NVIDIA H200")) << name;
   }
 }
 

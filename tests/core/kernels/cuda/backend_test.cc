@@ -97,11 +97,10 @@ TEST(CudaBackendTest, AKernelOfNothingCanBeTimed) {
 
 TEST(CudaBackendTest, TheServiceFindsTheFastestPlanAndGraphsRunByIt) {
   for (const MathPolicy policy : {MathPolicy::kStrict32, MathPolicy::kTf32}) {
-    const auto backend = NewBackend(NewHostGpu(), {.policy = policy});
+    const auto backend = NewBackend(NewHostGpu(), {.policy = policy, .compile_threads = 2});
     const auto store = timing::NewMemoryStore();
     timing::Lane lane;
-    const auto service =
-        timing::NewTimingService(backend.get(), store.get(), &lane, {.prepare_threads = 2});
+    const auto service = timing::NewTimingService(backend.get(), store.get(), &lane, {});
     const model::Graph graph = GraphOf({"product", R"(
       input x: float32[4,8]
       const w: float32[8,6] = random(1)

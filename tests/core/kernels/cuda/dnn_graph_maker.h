@@ -64,11 +64,9 @@ class DnnGraphMaker {
   }
   int Pointwise(DnnMode mode, std::vector<int> inputs) {
     const DnnTensor like = At(inputs[0]);
-    return Node({.op = DnnOp::kPointwise,
-                 .mode = mode,
-                 .inputs = std::move(inputs),
-                 .slope = 0.125},
-                like.dims, like.strides);
+    return Node(
+        {.op = DnnOp::kPointwise, .mode = mode, .inputs = std::move(inputs), .slope = 0.125},
+        like.dims, like.strides);
   }
 
   // What a product or convolution reads must be of the inputs' type.

@@ -35,6 +35,20 @@ const b: FLOAT[10] = random(2)
 c = Conv(x, w, b) {pads=[1,0,1,0], strides=[2,1]}
 )",
                                    "2,10,4,4", "10,1,1"};
+constexpr Contraction kPointwise = {R"(
+input x: FLOAT[2,6,5,4]
+const w: FLOAT[10,6,1,1] = random(1)
+const b: FLOAT[10] = random(2)
+c = Conv(x, w, b)
+)",
+                                    "2,10,5,4", "10,1,1"};
+constexpr Contraction kDepthwise = {R"(
+input x: FLOAT[2,6,7,6]
+const w: FLOAT[6,1,3,3] = random(1)
+const b: FLOAT[6] = random(2)
+c = Conv(x, w, b) {pads=[1,1,1,1], group=6}
+)",
+                                    "2,6,7,6", "6,1,1"};
 constexpr Contraction kMatMul = {R"(
 input x: FLOAT[2,5,12]
 const w: FLOAT[12,9] = random(1)
@@ -171,6 +185,19 @@ std::vector<KernelSpec> ConvolutionsOfEveryKind() {
       {"input x: FLOAT[1,4,6,5]\ninput w: FLOAT[6,4,3,3]\ninput b: FLOAT[6]\nc = Conv(x, w, b)\n",
        "1,6,4,3", "6,1,1"},
       {"input x: FLOAT[1,4,9]\ninput w: FLOAT[6,2,3]\nc = Conv(x, w) {group=2}\n", "1,6,7", "6,1"},
+      // Of single pixels: products.
+      {"input x: FLOAT[2,4,3,5,2]\ninput w: FLOAT[6,4,1,1,1]\nc = Conv(x, w)\n", "2,6,3,5,2",
+       "6,1,1,1"},
+      {"input x: FLOAT[2,5,9]\ninput w: FLOAT[7,5,1]\nconst b: FLOAT[7] = random(2)\n"
+       "c = Conv(x, w, b)\n",
+       "2,7,9", "7,1"},
+      // None, though the window is one pixel.
+      {"input x: FLOAT[1,4,6,5]\ninput w: FLOAT[6,4,1,1]\nc = Conv(x, w) {strides=[2,1]}\n",
+       "1,6,3,5", "6,1,1"},
+      {"input x: FLOAT[1,4,6,5]\ninput w: FLOAT[6,4,1,1]\nc = Conv(x, w) {pads=[1,0,0,0]}\n",
+       "1,6,7,5", "6,1,1"},
+      {"input x: FLOAT[1,4,6,5]\ninput w: FLOAT[6,2,1,1]\nc = Conv(x, w) {group=2}\n", "1,6,6,5",
+       "6,1,1"},
   });
 }
 
@@ -328,6 +355,8 @@ std::vector<LowerCase> LowerCases() {
   return {
       {"ConvolutionsWithEveryEpilogue", [] { return WithEveryEpilogue(kConv); }},
       {"ConvolutionsWithBiasAndEveryEpilogue", [] { return WithEveryEpilogue(kConvBias); }},
+      {"PointwiseConvolutionsWithEveryEpilogue", [] { return WithEveryEpilogue(kPointwise); }},
+      {"DepthwiseConvolutionsWithEveryEpilogue", [] { return WithEveryEpilogue(kDepthwise); }},
       {"ProductsWithEveryEpilogue", [] { return WithEveryEpilogue(kMatMul); }},
       {"GemmsWithEveryEpilogue", [] { return WithEveryEpilogue(kGemm); }},
       {"BatchNormalizations", BatchNormalizations},

@@ -1,6 +1,8 @@
 // What contractions and chains are lowered to: every program of every kind of spec computes what
 // the reference does.
 
+#include "core/kernels/cuda/lower.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/kernels/cuda/lower.h"
 #include "tests/core/kernels/cuda/lower_cases.h"
 #include "tests/core/kernels/cuda/way_checks.h"
 
@@ -55,6 +56,30 @@ TEST(LowerNamesTest, ConvolutionsAreCudnns) {
               ElementsAre("dnn", "dnn+chain"));
   EXPECT_THAT(NamesFor(absl::StrCat(kConv, "c = Conv(x, w, b)\ny = LeakyRelu(c) {alpha=0.1}")),
               ElementsAre("dnn", "dnn+chain"));
+}
+
+TEST(LowerNamesTest, ConvolutionsOfSinglePixelsAreProductsToo) {
+  constexpr char kConv[] =
+      "input x: float32[1,4,6,6]\nconst w: float32[8,4,1,1] = random(1)\n"
+      "const b: float32[8] = random(2)\n";
+  const auto names = [&](absl::string_view node) { return NamesFor(absl::StrCat(kConv, node)); };
+  EXPECT_THAT(names("y = Conv(x, w)"), ElementsAre("dnn", "blas"));
+  EXPECT_THAT(names("c = Conv(x, w, b)\ny = Relu(c)"), ElementsAre("dnn", "dnn+chain", "blas"));
+  EXPECT_THAT(names("c = Conv(x, w, b)\ny = HardSwish(c)"),
+              ElementsAre("dnn", "dnn+chain", "blas+chain"));
+  EXPECT_THAT(names("y = Conv(x, w) {strides=[2,2]}"), ElementsAre("dnn"));
+  EXPECT_THAT(names("y = Conv(x, w) {pads=[1,1,1,1]}"), ElementsAre("dnn"));
+}
+
+TEST(LowerNamesTest, BiasesOfGroupedConvolutionsAreOursToo) {
+  constexpr char kConv[] =
+      "input x: float32[1,4,6,6]\nconst w: float32[4,1,3,3] = random(1)\n"
+      "const b: float32[4] = random(2)\n";
+  const auto names = [&](absl::string_view node) { return NamesFor(absl::StrCat(kConv, node)); };
+  EXPECT_THAT(names("y = Conv(x, w, b) {group=4}"), ElementsAre("dnn", "bare+chain"));
+  EXPECT_THAT(names("c = Conv(x, w, b) {group=4}\ny = Relu(c)"),
+              ElementsAre("dnn", "dnn+chain", "bare+chain"));
+  EXPECT_THAT(names("y = Conv(x, w) {group=4}"), ElementsAre("dnn"));
 }
 
 TEST(LowerNamesTest, EluAndSwishAreCudnnsWithoutAFactor) {

@@ -149,6 +149,7 @@ absl::StatusOr<Rows> Network(const std::string& name, const std::string& out) {
   for (const MathPolicy policy : {MathPolicy::kTf32, MathPolicy::kStrict32}) {
     CudaOptions options = OptionsHere();
     options.policy = policy;
+    options.compile_threads = threads;
     options.cache_directory = CompiledIn(out);
     QUOTIENT_ASSIGN_OR_RETURN(const auto backend, NewBackend(0, options));
     const double tolerance = policy == MathPolicy::kTf32 ? 1e-2 : 1e-4;

@@ -67,8 +67,8 @@ absl::StatusOr<Rows> NetworkRows(const model::Graph& graph, const Backend& backe
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<KernelGroup> groups,
                             PartitionGraph(graph, backend.partition()));
   timing::Lane lane;
-  const auto service = timing::NewTimingService(
-      &backend, store, &lane, {.batch_keys = 8, .threads = threads, .prepare_threads = threads});
+  const auto service =
+      timing::NewTimingService(&backend, store, &lane, {.batch_keys = 8, .threads = threads});
   for (const KernelGroup& group : groups) {
     if (!group.spec.free) service->Get(group.spec);
   }
