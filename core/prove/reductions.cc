@@ -127,6 +127,27 @@ absl::StatusOr<FieldTensor> EvaluateLayerNormalization(const Operation& operatio
   return result;
 }
 
+// x / sqrt(mean(x^2) + epsilon) scale.
+absl::StatusOr<FieldTensor> EvaluateRmsNormalization(const Operation& operation) {
+  const FieldTensor& x = operation.input(0);
+  const Ints axes = AxesFrom(operation.attributes.GetInt("axis", -1), x.rank());
+  const std::optional<Element> epsilon = FloatAttribute(operation.attributes, "epsilon", 1e-5);
+  FieldTensor squares = x;
+  for (Element& each : squares.elements) each = Multiply(each, each);
+  const std::optional<FieldTensor> mean = MeanOver(squares, axes);
+  if (!epsilon || !mean) return NoValue(operation);
+  bool has_values = true;
+  FieldTensor result = Filled(operation.dims, [&](const Ints& index) {
+    const std::optional<Element> inverse =
+        Inverse(Open(operation, "Sqrt", std::array{Add(Broadcast(*mean, index), *epsilon)}));
+    has_values &= inverse.has_value();
+    return Multiply(Multiply(Broadcast(x, index), inverse.value_or(0)),
+                    Broadcast(operation.input(1), index));
+  });
+  if (!has_values) return NoValue(operation);
+  return result;
+}
+
 // Exp of each element over the sum along the axis, which is a function of its own: without the
 // functional equation of Exp, nothing follows from a shift.
 absl::StatusOr<FieldTensor> EvaluateSoftmax(const Operation& operation) {
@@ -154,6 +175,7 @@ std::span<const Definition> ReductionDefinitions() {
       {"GlobalAveragePool", EvaluateGlobalAveragePool},
       {"BatchNormalization", EvaluateBatchNormalization},
       {"LayerNormalization", EvaluateLayerNormalization},
+      {"RMSNormalization", EvaluateRmsNormalization},
       {"Softmax", EvaluateSoftmax},
   };
   return kDefinitions;

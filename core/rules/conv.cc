@@ -22,6 +22,15 @@ conv-sum: Add(Conv[?c](?x, ?a, ?p...), Conv[?d](?x, ?b, ?q...))
 conv-sum: Add(Conv[?d](?x, ?b, ?q...), Conv[?c](?x, ?a, ?p...))
   => conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q)
   if weight(?a) and weight(?b) and before(?a, ?b)
+# (Conv(x, a) + y) + Conv(x, b) = Conv(x, a + b) + y
+conv-sum-apart: Add(Add(Conv[?c](?x, ?a, ?p...), ?y), Conv[?d](?x, ?b, ?q...))
+  => Add(conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q), ?y) if weight(?a) and weight(?b) and activation(?y)
+conv-sum-apart: Add(Add(?y, Conv[?c](?x, ?a, ?p...)), Conv[?d](?x, ?b, ?q...))
+  => Add(conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q), ?y) if weight(?a) and weight(?b) and activation(?y)
+conv-sum-apart: Add(Conv[?d](?x, ?b, ?q...), Add(Conv[?c](?x, ?a, ?p...), ?y))
+  => Add(conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q), ?y) if weight(?a) and weight(?b) and activation(?y)
+conv-sum-apart: Add(Conv[?d](?x, ?b, ?q...), Add(?y, Conv[?c](?x, ?a, ?p...)))
+  => Add(conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q), ?y) if weight(?a) and weight(?b) and activation(?y)
 # Conv(x, w) + x = Conv(x, w + 1), 1 the identity's kernel
 conv-plus-input: Add(Conv[?c](?x, ?w, ?b...), ?x) => conv_plus_scaled(?c, ?x, ?w, ?b) if weight(?w)
 conv-plus-input: Add(?x, Conv[?c](?x, ?w, ?b...)) => conv_plus_scaled(?c, ?x, ?w, ?b) if weight(?w)
@@ -39,9 +48,13 @@ conv-sum-inputs: Add(Conv[?c](?x, ?w), Conv[?c](?y, ?w)) => Conv[?c](Add(?x, ?y)
   if same(?x, ?y) and distinct(?x, ?y) and reaches_far(?x)
 # Conv(Pad(x), w) = Conv(x, w) with these pads; constant zeros on spatial axes
 conv-of-pad: Conv[?c](Pad[?p](?x), ?w, ?b...) => conv_of_pad(?c, ?p, ?x, ?w, ?b)
-# Conv(Conv(x, a), b) = Conv(x, b a), b 1x1, if b a is smaller than a and b together
+# Conv(Conv(x, a), b) = Conv(x, b a), b 1x1, if b a is not much larger than a and b together
 conv-chain: Conv[?d](Conv[?c](?x, ?a, ?p...), ?b, ?q...) => conv_chain(?c, ?d, ?x, ?a, ?p, ?b, ?q)
   if weight(?a) and weight(?b)
+# Conv(x, a) + Conv(y, b) = Conv([x y], [a b]) along channels, the smaller kernel enlarged; one group
+conv-concat: Add(Conv[?c](?x, ?a, ?p...), Conv[?d](?y, ?b, ?q...))
+  => conv_concat(?c, ?d, ?x, ?a, ?p, ?y, ?b, ?q)
+  if weight(?a) and weight(?b) and distinct(?x, ?y)
 # The same with a depthwise: what was two small Convs is one that merges, and adds up, with others
 conv-separable: Conv[?d](Conv[?c](?x, ?a, ?p...), ?b, ?q...)
   => conv_separable(?c, ?d, ?x, ?a, ?p, ?b, ?q)
@@ -57,27 +70,59 @@ std::optional<ClassId> AddBiases(Terms& terms, std::optional<ClassId> a, std::op
   return b ? terms.Summed(*a, *b) : *a;
 }
 
-// args: c, d, x, a, p.., b, q..
-ClassId ConvSum(Terms& terms, std::span<const Binding> args) {
-  const ClassId a = args[3].id;
-  const ClassId b = args[5].id;
-  const std::optional<ClassId> p = Optional(args[4].list);
-  const std::optional<ClassId> q = Optional(args[6].list);
-  const auto first = ReadConvolution(terms.word(args[0].op), terms.type(a));
-  const auto second = ReadConvolution(terms.word(args[1].op), terms.type(b));
+// Two Convs whose outputs have the same channels, with both weights enlarged to a common window.
+struct Pair {
+  Convolution first;
+  Convolution second;
+  Convolution common;
+  ClassId a;
+  ClassId b;
+  std::optional<ClassId> bias;  // Of both together.
+};
+std::optional<Pair> ReadPair(Terms& terms, OpId c, OpId d, ClassId a, ClassId b,
+                             std::span<const ClassId> p, std::span<const ClassId> q) {
+  const auto first = ReadConvolution(terms.word(c), terms.type(a));
+  const auto second = ReadConvolution(terms.word(d), terms.type(b));
   if (!first || !second || first->spatial() != second->spatial() || first->group != second->group ||
-      first->out_channels != second->out_channels ||
-      first->in_channels_per_group != second->in_channels_per_group ||
-      !IsConstantOrAbsent(terms, p) || !IsConstantOrAbsent(terms, q)) {
-    return ClassId();
+      first->out_channels != second->out_channels || !IsConstantOrAbsent(terms, Optional(p)) ||
+      !IsConstantOrAbsent(terms, Optional(q))) {
+    return std::nullopt;
   }
   const Convolution both[] = {*first, *second};
   const std::optional<Convolution> common = CommonWindow(both);
-  if (!common) return ClassId();
-  const ClassId weight = terms.Summed(EnlargeWeight(terms, a, *first, *common),
-                                      EnlargeWeight(terms, b, *second, *common));
-  return MakeConv(terms, ConvolutionAttributes(*common), args[2].id, weight,
-                  AddBiases(terms, p, q));
+  if (!common) return std::nullopt;
+  return Pair{*first,
+              *second,
+              *common,
+              EnlargeWeight(terms, a, *first, *common),
+              EnlargeWeight(terms, b, *second, *common),
+              AddBiases(terms, Optional(p), Optional(q))};
+}
+
+// args: c, d, x, a, p.., b, q..
+ClassId ConvSum(Terms& terms, std::span<const Binding> args) {
+  const auto pair =
+      ReadPair(terms, args[0].op, args[1].op, args[3].id, args[5].id, args[4].list, args[6].list);
+  if (!pair || pair->first.in_channels_per_group != pair->second.in_channels_per_group) {
+    return ClassId();
+  }
+  return MakeConv(terms, ConvolutionAttributes(pair->common), args[2].id,
+                  terms.Summed(pair->a, pair->b), pair->bias);
+}
+
+// args: c, d, x, a, p.., y, b, q..
+ClassId ConvConcat(Terms& terms, std::span<const Binding> args) {
+  const ClassId x = args[2].id, y = args[5].id;
+  const auto pair =
+      ReadPair(terms, args[0].op, args[1].op, args[3].id, args[6].id, args[4].list, args[7].list);
+  if (!pair || pair->common.group != 1) return ClassId();
+  // What a window reads beyond the edge must be the same in both.
+  for (int axis = 0; axis < pair->common.spatial(); ++axis) {
+    if (!model::SameDim(terms.type(x).dim(2 + axis), terms.type(y).dim(2 + axis))) return ClassId();
+  }
+  const ClassId inputs[] = {x, y}, weights[] = {pair->a, pair->b};
+  return MakeConv(terms, ConvolutionAttributes(pair->common), terms.Concat(inputs, 1),
+                  terms.Concat(weights, 1), pair->bias);
 }
 
 // The identity as a 1x1 Conv. Its weight [C, C / group, 1, ..] is one where output channel o reads
@@ -205,19 +250,28 @@ ClassId FoldChain(Terms& terms, const Chain& chain, ClassId weight) {
   return MakeConv(terms, ConvolutionAttributes(folded), chain.x, terms.FiniteWeight(weight), bias);
 }
 
+// Limits a product of weights, which may be much larger than both, to 16 MiB in float32.
+constexpr int64_t kMaxElements = 1 << 22;
+// A kernel that computes more may take less than two that wait for each other.
+constexpr int64_t kMostGrowth = 4;
+
 int64_t WindowSize(const Convolution& conv) {
   return std::accumulate(conv.kernel.begin(), conv.kernel.end(), int64_t{1}, std::multiplies<>());
 }
 
 // Multiplies the weights as matrices, [outputs, middle] by [middle, inputs * window]. Returns an
-// invalid class if the product is larger than both weights together.
+// invalid class if the product is more than kMostGrowth times as large as both weights together, or
+// very large.
 ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
   const std::optional<Chain> chain = ReadChain(terms, args);
   if (!chain || chain->first.group != 1) return ClassId();
   const int64_t columns = chain->first.in_channels_per_group * WindowSize(chain->first);
   const int64_t middle = chain->middle();
   const int64_t outputs = chain->outputs();
-  if (columns * outputs > middle * (columns + outputs)) return ClassId();
+  if (columns * outputs > kMostGrowth * middle * (columns + outputs) ||
+      columns * outputs > kMaxElements) {
+    return ClassId();
+  }
   const ClassId product = terms.Op("MatMul", {terms.Reshape(chain->b, {outputs, middle}),
                                               terms.Reshape(chain->a, {middle, columns})});
   Ints shape = {outputs, chain->first.in_channels_per_group};
@@ -228,8 +282,6 @@ ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
 // Multiplies the weights element by element, [outputs, C, 1..] by [1, C, window..]: each input
 // channel has its own channel in the middle, for which each output has a weight.
 ClassId ConvSeparable(Terms& terms, std::span<const Binding> args) {
-  // Limits the product, which may be much larger than both weights, to 16 MiB in float32.
-  constexpr int64_t kMaxElements = 1 << 22;
   const std::optional<Chain> chain = ReadChain(terms, args);
   if (!chain || chain->first.group == 1 || chain->first.in_channels_per_group != 1 ||
       chain->first.group != chain->middle() ||
@@ -244,6 +296,7 @@ ClassId ConvSeparable(Terms& terms, std::span<const Binding> args) {
 
 void AddWords(Words& words) {
   words.Term("conv_sum", "oocclcl", ConvSum);
+  words.Term("conv_concat", "oocclccl", ConvConcat);
   words.Term("conv_plus_scaled", "occl", [](Terms& terms, auto args) {
     return ConvPlusScaled(terms, args[0].op, args[1].id, args[2].id, Optional(args[3].list),
                           std::nullopt);

@@ -27,6 +27,8 @@ struct Family {
 Family AlgebraFamily();
 Family MatmulFamily();
 Family ConvFamily();
+Family GroupedConvFamily();
+Family PoolFamily();
 Family FusionFamily();
 Family LayoutFamily();
 Family ConcatSplitFamily();

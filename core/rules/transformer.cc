@@ -1,8 +1,8 @@
 // Rules that recognize functions which exporters write as several operators: LayerNormalization,
-// GELU, HardSwish, guarded softmax; and one that takes a softmax apart. The patterns are the forms
-// that torch's two exporters and the modules of transformers produce. Products of three factors are
-// listed in every bracketing, and sums with the constant on the right, where TensorDomain::Add puts
-// it.
+// RMSNormalization, GELU, Swish, HardSwish, guarded softmax; and one that takes a softmax apart.
+// The patterns are the forms that torch's two exporters and the modules of transformers produce.
+// Products of three factors are listed in every bracketing, and sums with the constant on the
+// right, where TensorDomain::Add puts it.
 
 #include <cmath>
 
@@ -23,6 +23,26 @@ layernorm: Div(Sub(?x, ReduceMean[?m](?x)),
 layernorm: Mul(Sub(?x, ReduceMean[?m](?x)), Reciprocal(
     Sqrt(Add(ReduceMean[?m](Mul(Sub(?x, ReduceMean[?m](?x)), Sub(?x, ReduceMean[?m](?x)))), ?e))))
   => layernorm(?m, ?x, ?e) if single(?x) and constant(?e)
+
+# x / sqrt(mean(x^2) + e) = RMSNormalization(x; 1)
+rmsnorm: Div(?x, Sqrt(Add(ReduceMean[?m](Mul(?x, ?x)), ?e)))
+  => rmsnorm(?m, ?x, ?e) if single(?x) and constant(?e)
+rmsnorm: Div(?x, Sqrt(Add(ReduceMean[?m](Pow(?x, ?two)), ?e)))
+  => rmsnorm(?m, ?x, ?e) if single(?x) and constant(?e) and is(?two, 2)
+rmsnorm: Mul(?x, Reciprocal(Sqrt(Add(ReduceMean[?m](Mul(?x, ?x)), ?e))))
+  => rmsnorm(?m, ?x, ?e) if single(?x) and constant(?e)
+# RMSNormalization(x; s) c = RMSNormalization(x; s c)
+rmsnorm-scale: ?z = Mul(RMSNormalization[?n](?x, ?s), ?c) => rmsnorm_scale(?n, ?x, ?s, ?c)
+  if weight(?s) and weight(?c) and factor(?c) and smooth(?z)
+
+# x Sigmoid(x) = Swish(x)
+swish: ?z = Mul(?x, Sigmoid(?x)) => swish(?x) if single(?x) and smooth(?z)
+swish: ?z = Mul(Sigmoid(?x), ?x) => swish(?x) if single(?x) and smooth(?z)
+# x Sigmoid(a x) = Swish(x; a)
+swish: ?z = Mul(?x, Sigmoid(Mul(?x, ?a))) => swish_scaled(?x, ?a)
+  if constant(?a) and scalars(?x, ?a, ?a, ?a) and smooth(?z)
+swish: ?z = Mul(Sigmoid(Mul(?x, ?a)), ?x) => swish_scaled(?x, ?a)
+  if constant(?a) and scalars(?x, ?a, ?a, ?a) and smooth(?z)
 
 # x / 2 * (1 + erf(x / sqrt(2))) = Gelu(x)
 gelu: Mul(Mul(?x, Add(Erf(Mul(?x, ?k)), ?one)), ?half) => gelu(?x)
@@ -110,7 +130,8 @@ bool IsMeanOfLastAxis(const OpWord& word, const TensorType& x) {
          ((*axes)[0] == -1 || (*axes)[0] == x.rank() - 1);
 }
 
-ClassId LayerNorm(Terms& terms, std::span<const Binding> args) {
+// The normalization of that name along the last axis, by ones. args: m, x, e
+ClassId Norm(Terms& terms, absl::string_view name, std::span<const Binding> args) {
   const ClassId x = args[1].id;
   const ClassData& epsilon = terms.data(args[2].id);
   const std::optional<int64_t> size = NumberAt(terms.type(x), -1);
@@ -121,7 +142,17 @@ ClassId LayerNorm(Terms& terms, std::span<const Binding> args) {
   const double value = epsilon.constant->GetDouble(0);
   if (!(value > 0)) return ClassId();
   const ClassId ones = terms.Filled(terms.type(x).dtype, {*size}, 1.0);
-  return terms.Op("LayerNormalization", {x, ones}, {{"axis", int64_t{-1}}, {"epsilon", value}});
+  return terms.Op(name, {x, ones}, {{"axis", int64_t{-1}}, {"epsilon", value}});
+}
+
+// args: n, x, s, c
+ClassId RmsNormScale(Terms& terms, std::span<const Binding> args) {
+  const ClassId s = args[2].id;
+  const ClassId scaled = terms.Op("Mul", {s, args[3].id});
+  // A factor of more axes than the scale would not be one of the scale's any more.
+  if (!scaled.valid() || !SameShape(terms.type(scaled), terms.type(s))) return ClassId();
+  return terms.Op("RMSNormalization", {args[1].id, terms.FiniteWeight(scaled)},
+                  terms.word(args[0].op).attributes);
 }
 
 // In float16 the sum would be rounded at each step.
@@ -165,7 +196,16 @@ void AddWords(Words& words) {
     const AttributeMap& attributes = view.word(args[0].op).attributes;
     return attributes.GetFloat("min", -1) == 0 && attributes.GetFloat("max", -1) == 6;
   });
-  words.Term("layernorm", "occ", LayerNorm);
+  words.Term("layernorm", "occ",
+             [](Terms& terms, auto args) { return Norm(terms, "LayerNormalization", args); });
+  words.Term("rmsnorm", "occ",
+             [](Terms& terms, auto args) { return Norm(terms, "RMSNormalization", args); });
+  words.Term("rmsnorm_scale", "occc", RmsNormScale);
+  words.Term("swish", "c", [](Terms& terms, auto args) { return terms.Op("Swish", {args[0].id}); });
+  words.Term("swish_scaled", "cc", [](Terms& terms, auto args) {
+    return terms.Op("Swish", {args[0].id},
+                    {{"alpha", terms.data(args[1].id).constant->GetDouble(0)}});
+  });
   words.Term("gelu", "c", [](Terms& terms, auto args) { return terms.Op("Gelu", {args[0].id}); });
   words.Term("gelu_tanh", "c", [](Terms& terms, auto args) {
     return terms.Op("Gelu", {args[0].id}, {{"approximate", std::string("tanh")}});

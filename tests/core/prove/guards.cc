@@ -33,8 +33,7 @@ constexpr int kFailed = 12;
 RuleMaker MakerOf(const GuardedRule& guarded) {
   return [&guarded](
              domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
-    constexpr int kMaxOpset = 20;
-    domain->LimitOpset(kMaxOpset);
+    domain->LimitOpset(rules::kNewestOpset);
     rules::Words words(domain);
     rules::AddCommonWords(words);
     const rules::Family& family = rules::AllFamilies()[guarded.family];

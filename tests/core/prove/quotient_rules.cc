@@ -80,8 +80,8 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
 prove::RuleMaker MakerOf(const std::string& name) {
   return
       [name](domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
-        constexpr int kMaxOpset = 20;
-        QUOTIENT_ASSIGN_OR_RETURN(rules::RuleSet made, rules::BuildRules(domain, kMaxOpset, {}));
+        QUOTIENT_ASSIGN_OR_RETURN(rules::RuleSet made,
+                                  rules::BuildRules(domain, rules::kNewestOpset, {}));
         const auto set = std::make_shared<const rules::RuleSet>(std::move(made));
         for (const egraph::Rule* const rule : set->rules()) {
           if (rule->name() == name) return std::shared_ptr<const egraph::Rule>(set, rule);

@@ -25,7 +25,7 @@ class Growing {
  public:
   Growing(const model::Graph& graph, uint64_t seed)
       : tensors_(*domain::FromGraph(graph, graph)),
-        set_(*BuildRules(tensors_.domain.get(), 20, {})),
+        set_(*BuildRules(tensors_.domain.get(), kNewestOpset, {})),
         rewriter_(tensors_.egraph.get(), set_.rules()),
         rng_(seed) {}
 
@@ -121,7 +121,7 @@ TEST(IncrementalRules, MissNothingInTheRulesOwnCases) {
 // Every rule is searched incrementally.
 TEST(IncrementalRules, NoneSearchesFromScratch) {
   domain::TensorDomain domain;
-  ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(&domain, 20, {}));
+  ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(&domain, kNewestOpset, {}));
   egraph::EGraph graph(&domain, &domain);
   const search::Rewriter rewriter(&graph, set.rules());
   for (size_t rule = 0; rule < rewriter.num_rules(); ++rule) {

@@ -14,6 +14,9 @@
 
 namespace quotient::rules {
 
+// An opset at which every rule may apply: the newest that a rule needs.
+inline constexpr int kNewestOpset = 24;
+
 struct RuleCase {
   std::string rule;
   std::string fires;  // Graph in text form, as is `refused`.

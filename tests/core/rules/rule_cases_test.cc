@@ -52,7 +52,8 @@ TEST_P(RuleCaseTest, FiresAndIsSound) {
   const RuleCase& test = GetParam();
   const model::Graph graph = ParseStatic(test.fires);
   TensorEGraph tensors = Import(graph);
-  ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, AllBut(test.rule)));
+  ASSERT_OK_AND_ASSIGN(const RuleSet set,
+                       BuildRules(tensors.domain.get(), kNewestOpset, AllBut(test.rule)));
   ASSERT_EQ(set.rules().size(), 1);
   const auto changes = Grow(tensors, set.rules(), 3);
   EXPECT_TRUE(changes.contains(std::string(test.rule))) << "did not fire";
@@ -87,7 +88,8 @@ TEST_P(RuleCaseTest, GuardRefuses) {
   const RuleCase& test = GetParam();
   const model::Graph graph = ParseStatic(test.refused);
   TensorEGraph tensors = Import(graph);
-  ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, AllBut(test.rule)));
+  ASSERT_OK_AND_ASSIGN(const RuleSet set,
+                       BuildRules(tensors.domain.get(), kNewestOpset, AllBut(test.rule)));
   Grow(tensors, set.rules(), 3);
   EXPECT_FALSE(ChangesOriginalClass(tensors));
   EXPECT_EQ(tensors.domain->refused_unions(), 0);
@@ -109,7 +111,7 @@ TEST(RulesAtSymbols, AnExpandToTheShapeOfTheOtherOperandGoes) {
                                                          sum, " output z }"));
     EXPECT_THAT(ops::InferTypes(graph), testing::IsOk());
     TensorEGraph tensors = Import(graph);
-    const auto set = BuildRules(tensors.domain.get(), 20, AllBut(rule));
+    const auto set = BuildRules(tensors.domain.get(), kNewestOpset, AllBut(rule));
     EXPECT_THAT(set, testing::IsOk());
     return Grow(tensors, set->rules(), 3).contains(std::string(rule));
   };
@@ -143,12 +145,13 @@ TEST(RuleTable, NamesAreUniqueAndWellFormed) {
 TEST(RuleTable, UnknownDisabledNameIsRefused) {
   domain::TensorDomain domain;
   const std::vector<std::string> disabled = {"no-such-rule"};
-  EXPECT_THAT(BuildRules(&domain, 20, disabled),
+  EXPECT_THAT(BuildRules(&domain, kNewestOpset, disabled),
               testing::HasReason(Reason::kOptionInvalid, ::testing::HasSubstr("no-such-rule")));
 }
 
 TEST(RuleTable, RespectsTheOpsetLimit) {
-  for (const auto& [rule, opset] : {std::pair("gelu", 20), std::pair("hardswish", 14)}) {
+  for (const auto& [rule, opset] : {std::pair("gelu", 20), std::pair("hardswish", 14),
+                                    std::pair("rmsnorm", 23), std::pair("swish", 24)}) {
     for (const int limit : {opset - 1, opset}) {
       const std::vector<RuleCase>& cases = RuleCases();
       const auto test = std::find_if(cases.begin(), cases.end(),
@@ -177,7 +180,7 @@ TEST(SharedInputTest, ManySiblingsAreMergedInSeveralGroups) {
   const model::Graph graph = ParseStatic(text);
   TensorEGraph tensors = Import(graph);
   ASSERT_OK_AND_ASSIGN(const RuleSet set,
-                       BuildRules(tensors.domain.get(), 20, AllBut("matmul-merge")));
+                       BuildRules(tensors.domain.get(), kNewestOpset, AllBut("matmul-merge")));
   const std::vector<egraph::Match> matches = MatchesOf(tensors, *set.rules()[0]);
   EXPECT_EQ(matches.size(), 2);
   Grow(tensors, set.rules(), 1);

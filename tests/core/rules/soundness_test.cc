@@ -16,6 +16,7 @@
 #include "core/rules/rule_set.h"
 #include "core/rules/vocabulary.h"
 #include "tests/core/rules/random_graphs.h"
+#include "tests/core/rules/rule_cases.h"
 #include "tests/support/egraph/compile_rule.h"
 #include "tests/support/status_matchers.h"
 
@@ -38,7 +39,7 @@ TEST(Soundness, AllRulesOnRandomGraphs) {
     const model::Graph graph = RandomGraph(seed, 12);
     if (graph.outputs.empty()) continue;
     TensorEGraph tensors = Import(graph);
-    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, {}));
+    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), kNewestOpset, {}));
     for (const auto& [rule, times] : Grow(tensors, set.rules(), 3, /*max_enodes=*/1000)) {
       fired[rule] += times;
     }
@@ -65,7 +66,7 @@ TEST(Soundness, OtherFloatTypes) {
       const model::Graph graph = RandomGraph(seed, 12, dtype);
       if (graph.outputs.empty()) continue;
       TensorEGraph tensors = Import(graph);
-      ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, {}));
+      ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), kNewestOpset, {}));
       Grow(tensors, set.rules(), 3, /*max_enodes=*/1000);
       EXPECT_EQ(tensors.domain->refused_unions(), 0) << "seed " << seed;
       const Verdict verdict = CheckSoundness(tensors, RandomInputs(graph, seed), tolerance);
@@ -117,7 +118,7 @@ TEST(Soundness, RoundingOnPurposeStays) {
     const model::Graph graph =
         ParseStatic(absl::StrCat("graph g {", kHead, trick, "\noutput z\n}\n"));
     TensorEGraph tensors = Import(graph);
-    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, {}));
+    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), kNewestOpset, {}));
     Grow(tensors, set.rules(), 5, /*max_enodes=*/1000);
     for (uint64_t seed = 0; seed < 4; ++seed) {
       EXPECT_EQ(CheckSoundness(tensors, RandomInputs(graph, seed)).error, "") << trick;
@@ -154,7 +155,7 @@ TEST(Soundness, BucketsStay) {
     const model::Graph graph =
         ParseStatic(absl::StrCat("graph g {", kHead, bucket, "\noutput ", output, "\n}\n"));
     TensorEGraph tensors = Import(graph);
-    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, {}));
+    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), kNewestOpset, {}));
     Grow(tensors, set.rules(), 6, /*max_enodes=*/1000);
     std::vector<int64_t> positions(16);
     for (size_t k = 0; k < positions.size(); ++k) positions[k] = 305 * static_cast<int64_t>(k + 1);
