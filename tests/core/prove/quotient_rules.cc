@@ -15,6 +15,8 @@
 #include "core/prove/certificate.h"
 #include "core/rules/rule_set.h"
 #include "tests/core/prove/guards.h"
+#include "tests/core/prove/predecessor_findings.h"
+#include "tests/core/prove/predecessors.h"
 #include "tests/core/rules/rule_cases.h"
 #include "tests/core/rules/soundness.h"
 #include "tests/support/arguments.h"
@@ -28,6 +30,7 @@ using prove::Tier;
 
 constexpr char kUsage[] = R"(usage: quotient-rules check [RULE...] [--instances N] [--seed N]
        quotient-rules guards [RULE...] [--instances N] [--seed N]
+       quotient-rules predecessors [--instances N] [--seed N]
 
 check applies each rule, or those named, in the graphs of tests/core/rules/cases and in random
 variations of them: other shapes, windows and orders of axes. Both sides are compared as elements of a
@@ -39,6 +42,10 @@ apply.
 guards does that without each guard of a rule in turn. A line per guard: "needed" if the rule is refuted
 without it, "needed to build" if its right side cannot be built without it, else "not refuted": it is
 there for rounding, for infinities and NaN, or for cost.
+
+predecessors examines the rules of TASO and TENSAT (tests/core/prove/predecessors). A line per rule: whether
+it is sound, repaired by a side condition or refused, whether the rules here derive it, the instances in
+which both sides were compared, and the equation. The status is 1 if that is not what the files say.
 
 Run it in the repository's root.
 
@@ -62,8 +69,10 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   const Flag flags[] = {NumberFlag("--instances", 1, options.instances),
                         NumberFlag("--seed", 0, options.seed)};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.words));
-  if (options.words.empty() || (options.words[0] != "check" && options.words[0] != "guards")) {
-    return WrongArgument("COMMAND", "wants check or guards");
+  constexpr absl::string_view kCommands[] = {"check", "guards", "predecessors"};
+  if (options.words.empty() ||
+      std::ranges::find(kCommands, options.words[0]) == std::end(kCommands)) {
+    return WrongArgument("COMMAND", "wants check, guards or predecessors");
   }
   options.command = options.words[0];
   options.words.erase(options.words.begin());
@@ -148,8 +157,28 @@ absl::StatusOr<bool> Guards(const Options& options) {
   return true;
 }
 
+absl::StatusOr<bool> Predecessors(const Options& options) {
+  std::map<std::string, int> counts;
+  bool as_expected = true;
+  for (const prove::Predecessor& rule : prove::Predecessors()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const prove::Finding finding,
+                              prove::Examine(rule, options.num_instances(), options.first_seed()));
+    as_expected &= prove::IsAsExpected(rule, finding);
+    const std::string derivation = prove::DerivationText(rule, finding);
+    const absl::string_view group = rule.is_variant() ? "variants " : "";
+    ++counts[absl::StrCat(group, NameOf(rule.mark))];
+    if (!derivation.empty()) ++counts[absl::StrCat(group, derivation)];
+    std::printf("%-28s %-9s %-20s %4d  %s\n", rule.name.c_str(), NameOf(rule.mark),
+                derivation.c_str(), finding.instances, rule.equation.c_str());
+    if (!finding.difference.empty()) std::printf("  %s\n", finding.difference.c_str());
+  }
+  for (const auto& [word, count] : counts) std::printf("%d %s\n", count, word.c_str());
+  return as_expected;
+}
+
 absl::StatusOr<bool> Run(const Options& options) {
-  return options.command == "check" ? Check(options) : Guards(options);
+  if (options.command == "guards") return Guards(options);
+  return options.command == "check" ? Check(options) : Predecessors(options);
 }
 
 }  // namespace

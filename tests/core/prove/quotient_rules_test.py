@@ -35,8 +35,15 @@ class QuotientRulesTest(unittest.TestCase):
         self.assertRegex(ran.stdout, r"(?m)^mul-one +is\(\?c, 1\) +needed$")
         self.assertRegex(ran.stdout, r"(?m)^conv-sum +before\(\?a, \?b\) +not refuted$")
 
+    def test_rules_of_predecessors(self):
+        ran = check("predecessors", "--instances", 5, "--seed", 1)
+        self.assertEqual((0, ""), (ran.returncode, ran.stderr), ran.stdout)
+        self.assertRegex(ran.stdout, r"(?m)^single-114 +repaired +derived for weights +5  conv")
+        self.assertRegex(ran.stdout, r"(?m)^96 sound$")
+        self.assertRegex(ran.stdout, r"(?m)^43 repaired$")
+
     def test_wrong_arguments_are_named(self):
-        for arguments, message in [([], "COMMAND: wants check or guards"), (["check", "no-rule"], "no rule is called no-rule")]:
+        for arguments, message in [([], "COMMAND: wants check, guards or predecessors"), (["check", "no-rule"], "no rule is called no-rule")]:
             ran = check(*arguments)
             self.assertEqual((2, ""), (ran.returncode, ran.stdout))
             self.assertIn(message, ran.stderr)
