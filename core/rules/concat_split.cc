@@ -145,7 +145,8 @@ void AddWords(Words& words) {
 }
 
 void AddRules(TensorDomain* domain, RuleList& rules) {
-  for (const auto& rows : {ConcatGeometryRows(), ConcatElementwiseRows()}) {
+  for (const auto& rows :
+       {ConcatGeometryRows(), ConcatElementwiseRows(), ConcatContractionRows()}) {
     for (const SiteRow& row : rows) {
       rules.push_back(std::make_unique<SiteRule>(domain, row.name, row.equation,
                                                  std::span(&row.anchor, 1), row.search, row.build));

@@ -54,5 +54,7 @@ struct SiteRow {
 std::span<const SiteRow> ConcatGeometryRows();
 // Rules that move element-wise operators through Concat and Slice.
 std::span<const SiteRow> ConcatElementwiseRows();
+// Rules about Concats of MatMuls and Convs.
+std::span<const SiteRow> ConcatContractionRows();
 
 }  // namespace quotient::rules
