@@ -114,6 +114,18 @@ const Command kCommands[] = {
      "other work never left the machine quiet.",
      {"quotient snapshot -o thisbox.snapshot", "quotient snapshot --device cuda -o gpu.snapshot",
       "quotient snapshot --threads 4 --timings quotient-data/timings.db -o server.snapshot"}},
+    {kRules,
+     "rules",
+     "",
+     0,
+     Completion::kNothing,
+     {},
+     "list the rewrite rules and how each is known to be right",
+     "One line per rule: its name, its certificate, in how many random graphs both sides were\n"
+     "compared, and its equation. 'exact' are rules whose sides were equal without any rounding;\n"
+     "'exact for any function' those that also hold whatever their functions are; 'numeric' those\n"
+     "that rely on what a function is, or that round, and were compared in floats.",
+     {"quotient rules", "quotient rules --json"}},
     {kVersion,
      "version",
      "",

@@ -24,6 +24,7 @@ enum CommandBit : unsigned {
   kCompletion = 1u << 8,
   kSnapshot = 1u << 9,
   kProfile = 1u << 10,
+  kRules = 1u << 11,
 };
 
 // What a shell should offer as completions of a value.

@@ -47,6 +47,8 @@ Run RunOf(CommandBit command) {
       return &RunProfile;
     case kSnapshot:
       return &RunSnapshot;
+    case kRules:
+      return &RunRules;
     case kVersion:
       return &RunVersion;
     case kCompletion:

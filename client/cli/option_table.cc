@@ -178,7 +178,7 @@ std::vector<Option> OtherOptions() {
        .help = "list at most so many; default 20",
        .apply = [](V value, S* s) { return SetInteger(value, &s->limit); }},
       {.name = "json",
-       .commands = kRemote | kProfile | kSnapshot | kVersion,
+       .commands = kRemote | kProfile | kSnapshot | kRules | kVersion,
        .help = "print JSON for programs",
        .apply = [](V, S* s) { return Set(&s->json); }},
       {.name = "help",

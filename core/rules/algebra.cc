@@ -95,8 +95,9 @@ relu-nonnegative: ?z = Relu(?x) => ?x if nonnegative(?x) and regular(?z)
 abs-nonnegative: ?z = Abs(?x) => ?x if nonnegative(?x) and regular(?z)
 # Max(x, 0) = Relu(x)
 max-zero: Max(?x, ?c) => Relu(?x) if is(?c, 0) and single(?x) and keeps(?x, ?c)
-# Max(x, x) = Min(x, x) = x
+# Max(x, x) = x
 max-self: Max(?x, ?x) => ?x
+# Min(x, x) = x
 min-self: Min(?x, ?x) => ?x
 # Clip(x; 0, inf) = Relu(x), but for inf: the bound that a Clip leaves out is the largest number
 clip-relu: Clip[?c](?x) => Relu(?x) if clip_is_relu(?c) and single(?x) and below_infinity(?x)

@@ -22,6 +22,7 @@ slice-reshape: ?y = Slice[?s](Reshape[?r](?x)) => reshape_sliced(?s, ?r, ?x, ?y)
 # Slice(x + c) = Slice(x) + Slice(c), and the same for a product
 slice-add: Slice[?s](Add(?x, ?c)) => Add(sliced(?s, ?x), sliced_operand(?s, ?x, ?c))
   if weight(?c) and activation(?x) and keeps(?x, ?c)
+# Slice(x c) = Slice(x) c, c sliced alike
 slice-mul: Slice[?s](Mul(?x, ?c)) => Mul(sliced(?s, ?x), sliced_operand(?s, ?x, ?c))
   if weight(?c) and activation(?x) and keeps(?x, ?c)
 # Slice(x W) = x Slice(W), along the columns

@@ -16,10 +16,12 @@ conv-batchnorm: BatchNormalization[?n](Conv[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
   => conv_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
   if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
     and normalizable(?n, ?s, ?m, ?v)
+# BN(ConvTranspose(x, w) + b) = ConvTranspose(x, s w) + (s b + t)
 convtranspose-batchnorm: BatchNormalization[?n](ConvTranspose[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
   => convtranspose_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
   if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
     and normalizable(?n, ?s, ?m, ?v)
+# BN(Gemm(x, w, b)) = Gemm(x, s w, s b + t)
 gemm-batchnorm: BatchNormalization[?n](Gemm[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
   => gemm_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
   if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
@@ -37,14 +39,18 @@ conv-scale: ?z = Mul(Conv[?c](?x, ?w, ?b...), ?s) => conv_scale(?c, ?x, ?w, ?b, 
 # Conv(x, w) + t = Conv(x, w) with bias + t, t along the channels
 conv-shift: ?z = Add(Conv[?c](?x, ?w, ?b...), ?t) => conv_shift(?c, ?x, ?w, ?b, ?t)
   if weight(?w) and weight(?t) and shift_behind(?c, ?x, ?w, ?t) and smooth(?z)
+# ConvTranspose(x, w) s = ConvTranspose(x, s w), s along the channels
 convtranspose-scale: ?z = Mul(ConvTranspose[?c](?x, ?w, ?b...), ?s)
   => convtranspose_scale(?c, ?x, ?w, ?b, ?s)
   if weight(?w) and weight(?s) and factor(?s) and smooth(?z)
+# ConvTranspose(x, w) + t = ConvTranspose(x, w) with bias + t, t along the channels
 convtranspose-shift: ?z = Add(ConvTranspose[?c](?x, ?w, ?b...), ?t)
   => convtranspose_shift(?c, ?x, ?w, ?b, ?t)
   if weight(?w) and weight(?t) and shift_behind(?c, ?x, ?w, ?t) and smooth(?z)
+# Gemm(x, w) s = Gemm(x, s w), s along the columns
 gemm-scale: ?z = Mul(Gemm[?c](?x, ?w, ?b...), ?s) => gemm_scale(?c, ?x, ?w, ?b, ?s)
   if weight(?w) and weight(?s) and factor(?s) and smooth(?z)
+# Gemm(x, w) + t = Gemm(x, w) with bias + t, t along the columns
 gemm-shift: ?z = Add(Gemm[?c](?x, ?w, ?b...), ?t) => gemm_shift(?c, ?x, ?w, ?b, ?t)
   if weight(?w) and weight(?t) and shift_behind(?c, ?x, ?w, ?t) and smooth(?z)
 

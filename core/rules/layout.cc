@@ -18,15 +18,19 @@ transpose-identity: Transpose[?p](?x) => ?x if is_identity(?p)
 # Transpose(x) = Reshape(x), if only dimensions of 1 change their order with others
 transpose-of-ones: ?y = Transpose[?p](?x) => reshape_to(?x, ?y) if moves_only_ones(?p, ?x)
 
-# Views are Reshapes
+# Squeeze(x) = Reshape(x)
 squeeze-reshape: ?y = Squeeze(?x) => reshape_to(?x, ?y) if not weight(?x)
+# Unsqueeze(x) = Reshape(x)
 unsqueeze-reshape: ?y = Unsqueeze(?x) => reshape_to(?x, ?y) if not weight(?x)
+# Flatten(x) = Reshape(x)
 flatten-reshape: ?y = Flatten(?x) => reshape_to(?x, ?y) if not weight(?x)
 # Reshape(Reshape(x)) = Reshape(x)
 reshape-reshape: ?y = Reshape(Reshape(?x)) => reshape_to(?x, ?y)
-# Reshape(x; shape of x) = x, and so on
+# Reshape(x; shape of x) = x
 reshape-same: ?y = Reshape(?x) => ?x if same(?x, ?y)
+# Expand(x) = x, x of that shape already
 expand-same: ?y = Expand(?x) => ?x if same(?x, ?y)
+# Tile(x) = x, once along every axis
 tile-same: ?y = Tile(?x) => ?x if same(?x, ?y)
 # Pad(x; 0) = x
 pad-nothing: Pad[?p](?x) => ?x if pads_nothing(?p)
@@ -37,6 +41,7 @@ expand-binary: ?z = Add(Expand(?x, ?s...), ?y)
   => Add(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
 expand-binary: ?z = Add(?y, Expand(?x, ?s...))
   => Add(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
+# Expand(x) y = x y, y of at least that shape
 expand-multiply: ?z = Mul(Expand(?x, ?s...), ?y)
   => Mul(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
 expand-multiply: ?z = Mul(?y, Expand(?x, ?s...))
@@ -49,10 +54,13 @@ reshape-transpose-reshape: ?y = Reshape(Transpose[?p](Reshape[?r](?x)))
 # Transpose(x) + Transpose(y) = Transpose(x + y), and the same for the other operators
 transpose-add: Add(Transpose[?p](?x), Transpose[?p](?y))
   => Transpose[?p](Add(?x, ?y)) if same_rank(?x, ?y)
+# x' y' = (x y)', ' the same Transpose
 transpose-mul: Mul(Transpose[?p](?x), Transpose[?p](?y))
   => Transpose[?p](Mul(?x, ?y)) if same_rank(?x, ?y)
+# x' - y' = (x - y)', ' the same Transpose
 transpose-sub: Sub(Transpose[?p](?x), Transpose[?p](?y))
   => Transpose[?p](Sub(?x, ?y)) if same_rank(?x, ?y)
+# x' / y' = (x / y)', ' the same Transpose
 transpose-div: Div(Transpose[?p](?x), Transpose[?p](?y))
   => Transpose[?p](Div(?x, ?y)) if same_rank(?x, ?y)
 # Transpose(x + y) = Transpose(x) + Transpose(y), if one of the two cancels a Transpose
@@ -64,6 +72,7 @@ add-transpose: Transpose[?p](Add(?x, Transpose[?q](?y))) => Add(transposed(?p, ?
 transpose-add-constant: Add(Transpose[?p](?x), ?c)
   => Transpose[?p](Add(?x, transposed_back(?p, ?x, ?c)))
   if weight(?c) and activation(?x)
+# x' c = (x c')', c a constant
 transpose-mul-constant: Mul(Transpose[?p](?x), ?c)
   => Transpose[?p](Mul(?x, transposed_back(?p, ?x, ?c)))
   if weight(?c) and activation(?x)

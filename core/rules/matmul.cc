@@ -31,9 +31,11 @@ matmul-scalar-out: ?z = MatMul(Mul(?x, ?c), ?y) => Mul(MatMul(?x, ?y), ?c)
 matmul-scalar-out: ?z = MatMul(?x, Mul(?y, ?c)) => Mul(MatMul(?x, ?y), ?c)
   if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and reaches_far(?x)
     and near_one(?c) and wide(?x) and wide(?y) and smooth(?z)
+# (x y) c = (x c) y, c a scalar
 matmul-scalar-left: ?z = Mul(MatMul(?x, ?y), ?c) => MatMul(Mul(?x, ?c), ?y)
   if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and early_factor(?c)
     and wide(?x) and wide(?y) and smooth(?z)
+# (x y) c = x (y c), c a scalar
 matmul-scalar-right: ?z = Mul(MatMul(?x, ?y), ?c) => MatMul(?x, Mul(?y, ?c))
   if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and early_factor(?c)
     and wide(?x) and wide(?y) and smooth(?z)
@@ -81,6 +83,7 @@ matmul-of-gemm: Gemm[?g](?x, ?w, ?b...) => matmul_add(?g, ?x, ?w, ?b)
 # Gemm(x', W) = Gemm(x, W) with the other transA; the same for W
 gemm-transpose-a: Gemm[?g](Transpose[?p](?x), ?w, ?b...)
   => gemm_flipped(?g, transA, ?x, ?w, ?b) if swaps_last_two(?p)
+# Gemm(x, y') = Gemm(x, y) with y transposed
 gemm-transpose-b: Gemm[?g](?x, Transpose[?p](?w), ?b...)
   => gemm_flipped(?g, transB, ?x, ?w, ?b) if swaps_last_two(?p)
 # x W' = Gemm(x, W; transB), two dimensions

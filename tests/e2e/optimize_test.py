@@ -160,13 +160,19 @@ class CommandLineTest(harness.TestCase):
     def test_help_version_completion(self):
         self.assertIn("optimize", self.quotient("--help").out)
         for command in ("optimize", "submit", "watch", "result", "cancel", "jobs", "inspect",
-                        "snapshot", "version", "completion"):
+                        "snapshot", "rules", "version", "completion"):
             text = self.quotient(command, "--help")
             self.assert_code(text, 0)
             self.assertIn("Examples:", text.out)
         self.assertIn("quotient", self.quotient("version").out)
         self.assertIn("engine", self.quotient("version", "--json").json())
         self.assertIn("complete", self.quotient("completion", "bash").out)
+
+    def test_rules_have_equations_and_certificates(self):
+        self.assertRegex(self.quotient("rules").out, r"(?m)^conv-sum +exact +\d+  Conv\(x, a\) \+ Conv\(x, b\) = ")
+        for rule in self.quotient("rules", "--json").json():
+            self.assertIn(rule["certificate"]["tier"], ("exact", "exact for any function", "numeric"), rule["name"])
+            self.assertNotIn("=>", rule["equation"])
 
     def test_mistakes_exit_2(self):
         onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")

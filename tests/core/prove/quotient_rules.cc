@@ -12,7 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
+#include "core/os/atomic_file.h"
 #include "core/prove/certificate.h"
+#include "core/rules/certificates.h"
 #include "core/rules/rule_set.h"
 #include "tests/core/prove/guards.h"
 #include "tests/core/prove/predecessor_findings.h"
@@ -28,7 +30,8 @@ namespace {
 using prove::Certificate;
 using prove::Tier;
 
-constexpr char kUsage[] = R"(usage: quotient-rules check [RULE...] [--instances N] [--seed N]
+constexpr char kUsage[] =
+    R"(usage: quotient-rules check [RULE...] [--instances N] [--seed N] [--record FILE]
        quotient-rules guards [RULE...] [--instances N] [--seed N]
        quotient-rules predecessors [--instances N] [--seed N]
 
@@ -49,6 +52,7 @@ which both sides were compared, and the equation. The status is 1 if that is not
 
 Run it in the repository's root.
 
+  --record FILE   write the certificates to FILE, as core/rules/certificates.txt has them
   --instances N   graphs in which each rule applies (20)
   --seed N        of everything random (0)
 )";
@@ -59,6 +63,7 @@ struct Options {
   std::vector<std::string> words;  // Names of rules; empty: all.
   std::optional<int64_t> instances;
   std::optional<int64_t> seed;
+  std::string record;
 
   int num_instances() const { return static_cast<int>(instances.value_or(20)); }
   uint64_t first_seed() const { return static_cast<uint64_t>(seed.value_or(0)); }
@@ -67,7 +72,11 @@ struct Options {
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
   const Flag flags[] = {NumberFlag("--instances", 1, options.instances),
-                        NumberFlag("--seed", 0, options.seed)};
+                        NumberFlag("--seed", 0, options.seed),
+                        {"--record", [&options](absl::string_view value) {
+                           options.record = std::string(value);
+                           return absl::OkStatus();
+                         }}};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.words));
   constexpr absl::string_view kCommands[] = {"check", "guards", "predecessors"};
   if (options.words.empty() ||
@@ -99,14 +108,23 @@ prove::RuleMaker MakerOf(const std::string& name) {
       };
 }
 
-void Print(const std::string& name, const Certificate& certificate) {
-  std::string more = absl::StrJoin(certificate.functions, " ");
-  if (certificate.tier == Tier::kNumeric) more = certificate.why_not_exact;
-  if (certificate.tier == Tier::kRefuted) more = certificate.counterexample;
-  std::printf("%-28s %-22s %4d %4d %6lld %8.1e  %s\n", name.c_str(), NameOf(certificate.tier),
+rules::RecordedCertificate Recorded(const Certificate& certificate) {
+  std::string note = absl::StrJoin(certificate.functions, " ");
+  if (certificate.tier == Tier::kNumeric) note = certificate.why_not_exact;
+  if (certificate.tier == Tier::kRefuted) note = certificate.counterexample;
+  return {.tier = NameOf(certificate.tier),
+          .instances = certificate.instances,
+          .exact = certificate.exact,
+          .equations = certificate.equations,
+          .largest_error = certificate.largest_error,
+          .note = std::move(note)};
+}
+
+void Print(const std::string& name, const rules::RecordedCertificate& certificate) {
+  std::printf("%-28s %-22s %4d %4d %6lld %8.1e  %s\n", name.c_str(), certificate.tier.c_str(),
               certificate.instances, certificate.exact,
               static_cast<long long>(certificate.equations), certificate.largest_error,
-              more.c_str());
+              certificate.note.c_str());
   std::fflush(stdout);
 }
 
@@ -116,12 +134,19 @@ absl::StatusOr<bool> Check(const Options& options) {
     graphs[each.rule].push_back(rules::ParseStatic(each.fires));
   }
   std::map<Tier, int> counts;
+  rules::RecordedCertificates recorded;
   for (const std::string& name : options.words.empty() ? rules::RuleNames() : options.words) {
     QUOTIENT_ASSIGN_OR_RETURN(
         const Certificate certificate,
         prove::Certify(MakerOf(name), graphs[name], options.num_instances(), options.first_seed()));
     ++counts[certificate.tier];
-    Print(name, certificate);
+    recorded[name] = Recorded(certificate);
+    Print(name, recorded[name]);
+  }
+  if (!options.record.empty()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto file, os::AtomicFile::Create(options.record));
+    QUOTIENT_RETURN_IF_ERROR(file->Append(ToText(recorded)));
+    QUOTIENT_RETURN_IF_ERROR(file->Commit());
   }
   for (const auto& [tier, count] : counts) std::printf("%d %s\n", count, NameOf(tier));
   return counts[Tier::kRefuted] == 0 && counts[Tier::kNotApplied] == 0;

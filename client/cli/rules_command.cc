@@ -1,0 +1,60 @@
+// quotient rules: the rewrite rules, and how each is known to be right.
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "client/cli/commands.h"
+#include "core/base/status_macros.h"
+#include "core/domain/tensor_domain.h"
+#include "core/rules/certificates.h"
+#include "core/rules/rule_set.h"
+
+namespace quotient::cli {
+namespace {
+
+using rules::RecordedCertificate;
+
+// A rule that was added since certificates were recorded has none.
+RecordedCertificate CertificateOf(const std::string& rule) {
+  const auto found = rules::Certificates().find(rule);
+  return found == rules::Certificates().end() ? RecordedCertificate{.tier = "none"} : found->second;
+}
+
+void PrintJson(const rules::RuleSet& set) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const egraph::Rule* const rule : set.rules()) {
+    const RecordedCertificate certificate = CertificateOf(rule->name());
+    list.push_back({{"name", rule->name()},
+                    {"equation", rule->equation()},
+                    {"certificate",
+                     {{"tier", certificate.tier},
+                      {"instances", certificate.instances},
+                      {"exact", certificate.exact},
+                      {"equations", certificate.equations},
+                      {"largest_error", certificate.largest_error},
+                      {"note", certificate.note}}}});
+  }
+  std::printf("%s\n", list.dump(2).c_str());
+}
+
+void PrintTable(const rules::RuleSet& set) {
+  std::printf("%-24s %-22s %9s  %s\n", "rule", "certificate", "instances", "equation");
+  for (const egraph::Rule* const rule : set.rules()) {
+    const RecordedCertificate certificate = CertificateOf(rule->name());
+    std::printf("%-24s %-22s %9d  %s\n", rule->name().c_str(), certificate.tier.c_str(),
+                certificate.instances, rule->equation().c_str());
+  }
+}
+
+}  // namespace
+
+absl::Status RunRules(const Settings& settings, client::Interrupt* /*interrupt*/) {
+  domain::TensorDomain domain;
+  QUOTIENT_ASSIGN_OR_RETURN(const rules::RuleSet set,
+                            rules::BuildFamilies(&domain, rules::AllFamilies(), {}));
+  settings.json ? PrintJson(set) : PrintTable(set);
+  return absl::OkStatus();
+}
+
+}  // namespace quotient::cli
