@@ -114,6 +114,22 @@ const Command kCommands[] = {
      "other work never left the machine quiet.",
      {"quotient snapshot -o thisbox.snapshot", "quotient snapshot --device cuda -o gpu.snapshot",
       "quotient snapshot --threads 4 --timings quotient-data/timings.db -o server.snapshot"}},
+    {kBisect,
+     "bisect",
+     "MODEL.onnx",
+     1,
+     Completion::kModelFile,
+     {},
+     "find the rule whose rewrite a check of yours objects to",
+     "Optimizes the model in this process, without more and fewer of the rules, and runs CMD with "
+     "the\n"
+     "path of each result. Prints the rule to do without, and the nodes that it rewrote. Each "
+     "trial\n"
+     "takes up to --budget. Where costs are measured, trials differ by noise; --device model:h200 "
+     "or a\n"
+     "snapshot make them equal.",
+     {"quotient bisect m.onnx --check ./test.sh --budget 10s",
+      "quotient bisect m.onnx --check 'python3 test.py --model' --device model:h200 --json"}},
     {kRules,
      "rules",
      "",

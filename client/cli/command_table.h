@@ -25,6 +25,7 @@ enum CommandBit : unsigned {
   kSnapshot = 1u << 9,
   kProfile = 1u << 10,
   kRules = 1u << 11,
+  kBisect = 1u << 12,
 };
 
 // What a shell should offer as completions of a value.

@@ -18,6 +18,7 @@ absl::Status RunJobs(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunInspect(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunProfile(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunSnapshot(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunBisect(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunRules(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunVersion(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunCompletion(const Settings& settings, client::Interrupt* interrupt);

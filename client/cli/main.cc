@@ -47,6 +47,8 @@ Run RunOf(CommandBit command) {
       return &RunProfile;
     case kSnapshot:
       return &RunSnapshot;
+    case kBisect:
+      return &RunBisect;
     case kRules:
       return &RunRules;
     case kVersion:

@@ -91,7 +91,7 @@ std::vector<Option> FileOptions() {
 Option OfJob(const optimize::JobOption& option) {
   return {.name = option.flag,
           .value = option.placeholder,
-          .commands = option.is_of_running ? kRun | kProfile : kRun,
+          .commands = option.is_of_running ? kRun | kBisect | kProfile : kRun | kBisect,
           .repeatable = option.is_repeatable(),
           .completion = option.choices.empty() ? Completion::kNothing : Completion::kChoices,
           .choices = option.choices,
@@ -103,16 +103,22 @@ Option OfJob(const optimize::JobOption& option) {
 
 std::vector<Option> OtherOptions() {
   return {
+      {.name = "check",
+       .value = "CMD",
+       .commands = kBisect,
+       .help = "a command that the shell runs with a model's path as its last argument; status 0 "
+               "accepts the model",
+       .apply = [](V value, S* s) { return SetText(value, &s->check); }},
       {.name = "device-snapshot",
        .value = "FILE",
-       .commands = kRun,
+       .commands = kRun | kBisect,
        .completion = Completion::kFile,
        .help = "what to optimize for: a device that need not be there, by a file of 'quotient "
                "snapshot'",
        .apply = [](V value, S* s) { return SetText(value, &s->device_snapshot); }},
       {.name = "onnxruntime",
        .value = "FILE",
-       .commands = kOptimize | kProfile | kSnapshot,
+       .commands = kOptimize | kBisect | kProfile | kSnapshot,
        .completion = Completion::kFile,
        .help =
            "the library of the device onnxruntime on this machine (optimize: only with --local); "
@@ -178,7 +184,7 @@ std::vector<Option> OtherOptions() {
        .help = "list at most so many; default 20",
        .apply = [](V value, S* s) { return SetInteger(value, &s->limit); }},
       {.name = "json",
-       .commands = kRemote | kProfile | kSnapshot | kRules | kVersion,
+       .commands = kRemote | kBisect | kProfile | kSnapshot | kRules | kVersion,
        .help = "print JSON for programs",
        .apply = [](V, S* s) { return Set(&s->json); }},
       {.name = "help",

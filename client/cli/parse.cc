@@ -104,6 +104,7 @@ class Parser {
       if (command_.bit == kOptimize) return Invalid("missing: -o OUT.onnx");
       if (command_.bit == kSnapshot) return Invalid("missing: -o FILE");
     }
+    if (command_.bit == kBisect && settings_.check.empty()) return Invalid("missing: --check CMD");
     QUOTIENT_RETURN_IF_ERROR(CheckInputsStay());
     return settings_.options.Validate();
   }

@@ -29,6 +29,7 @@ struct Settings {
   optimize::Options options;
   std::string device_snapshot;  // Path of a file; if empty, the options name the device.
   std::string snapshot_bytes;   // Content of that file, once it is read.
+  std::string check;            // The command of a user that accepts models.
   std::string timings;          // Path of a file; if empty, the timings that --local keeps.
   bool no_cache = false;
 

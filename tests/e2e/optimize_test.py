@@ -160,7 +160,7 @@ class CommandLineTest(harness.TestCase):
     def test_help_version_completion(self):
         self.assertIn("optimize", self.quotient("--help").out)
         for command in ("optimize", "submit", "watch", "result", "cancel", "jobs", "inspect",
-                        "snapshot", "rules", "version", "completion"):
+                        "snapshot", "bisect", "rules", "version", "completion"):
             text = self.quotient(command, "--help")
             self.assert_code(text, 0)
             self.assertIn("Examples:", text.out)
