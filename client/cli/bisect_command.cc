@@ -1,5 +1,6 @@
 // quotient bisect: finds the rule whose rewrite a user's own check objects to.
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -62,33 +63,57 @@ absl::Status Save(const std::string& path,
   return file->Commit();
 }
 
-// Runs `check`, by the shell, with a model's path as its last argument, and returns whether its
-// status is 0. Signals reach it, although this program handles them in a thread of its own.
-absl::StatusOr<bool> Accepts(const std::string& check, const std::string& model) {
-  std::string script = absl::StrCat(check, " \"$1\"");
-  std::string words[] = {"sh", "-c", std::move(script), "quotient bisect", model};
+// Starts `check`, by the shell, with a model's path as its last argument, in a process group of its
+// own. What it prints goes to standard error, because standard output is for the result.
+absl::StatusOr<pid_t> StartCheck(const std::string& check, const std::string& model) {
+  std::string words[] = {"sh", "-c", absl::StrCat(check, " \"$1\""), "quotient bisect", model};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
                        words[3].data(), words[4].data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t none;
+  // This program handles signals in a thread of its own, and ignores SIGPIPE.
+  sigset_t none, pipe;
   sigemptyset(&none);
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setsigdefault(&attributes, &pipe);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
-  const int failed = posix_spawn(&pid, "/bin/sh", nullptr, &attributes, arguments, environ);
+  const int failed = posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return absl::InternalError("--check: /bin/sh cannot be run");
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) return absl::InternalError("--check: its status is not known");
+  return pid;
+}
+
+// Runs `check` and returns whether its status is 0. The interrupt ends it: CANCELLED.
+absl::StatusOr<bool> Accepts(const std::string& check, const std::string& model,
+                             client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const pid_t pid, StartCheck(check, model));
+  siginfo_t ended = {};
+  {
+    const client::Interrupt::Handler handler(interrupt, [pid] { kill(-pid, SIGTERM); });
+    // Without reaping the process, so that the handler cannot meet another one with its number.
+    while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) < 0) {
+      if (errno != EINTR) return absl::InternalError("--check: its status is not known");
+    }
   }
+  waitpid(pid, nullptr, 0);
+  if (interrupt->triggered()) return absl::CancelledError("interrupted");
+  const bool has_status = ended.si_code == CLD_EXITED;
   // The shell's own words for what is no program, as opposed to one that objects.
-  if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)) {
+  if (has_status && (ended.si_status == 126 || ended.si_status == 127)) {
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat("--check: '", Printable(check), "' cannot be run"));
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return has_status && ended.si_status == 0;
 }
 
 // What came out without some rules, and what the check says of it.
@@ -140,11 +165,12 @@ class Bisection {
             client::Interrupt* interrupt)
       : settings_(settings), model_(model), folder_(std::move(folder)), interrupt_(interrupt) {}
 
-  // Finds the last rule of the shortest beginning of the list of rules without which the result is
-  // accepted: by bisection, so other rules may do harm, too.
+  // Lists the rules that were used, and looks for the fewest from the beginning of the list without
+  // which the result is accepted. The last of these is the rule, if it is enough to leave it out;
+  // else several do harm.
   absl::StatusOr<Finding> Run() {
     QUOTIENT_ASSIGN_OR_RETURN(const bool accepted,
-                              Accepts(settings_.check, settings_.positional[0]));
+                              Accepts(settings_.check, settings_.positional[0], interrupt_));
     if (!accepted) {
       return MakeError(Reason::kOptionInvalid, "--check: it also objects to the model itself");
     }
@@ -163,6 +189,7 @@ class Bisection {
       }
       journal.insert(journal.end(), last.journal.begin(), last.journal.end());
     }
+    if (rules.empty()) return absl::InternalError("a rewritten model has no rewrites");
     size_t rejected = 0, left_out = rules.size();
     while (left_out - rejected > 1) {
       const size_t middle = rejected + (left_out - rejected) / 2;
@@ -172,15 +199,35 @@ class Bisection {
     }
     const std::string& culprit = rules[left_out - 1];
     Finding finding{.rules = {culprit}, .sites = SitesOf(journal, culprit)};
-    QUOTIENT_ASSIGN_OR_RETURN(const Trial alone, Try(finding.rules));
-    if (!alone.accepted) finding.rules = Names(rules.begin(), rules.begin() + left_out);
+    if (left_out > 1) {
+      QUOTIENT_ASSIGN_OR_RETURN(const Trial alone, Try(finding.rules));
+      if (!alone.accepted) {
+        QUOTIENT_ASSIGN_OR_RETURN(finding.rules,
+                                  Fewest(Names(rules.begin(), rules.begin() + left_out)));
+      }
+    }
     finding.trials = trials_;
     return finding;
   }
 
  private:
+  // Those of the rules, without which the result is accepted, that all have to be left out. The
+  // last one is known to be one of them.
+  absl::StatusOr<Names> Fewest(Names rules) {
+    for (size_t i = 0; i + 1 < rules.size();) {
+      Names fewer = rules;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      QUOTIENT_ASSIGN_OR_RETURN(const Trial trial, Try(fewer));
+      if (trial.accepted) {
+        rules = std::move(fewer);
+      } else {
+        ++i;
+      }
+    }
+    return rules;
+  }
+
   absl::StatusOr<Trial> Try(const Names& without) {
-    if (interrupt_->triggered()) return absl::CancelledError("interrupted");
     ++trials_;
     Settings settings = settings_;
     settings.output = folder_ + "/model.onnx";
@@ -189,19 +236,20 @@ class Bisection {
                               OptimizeLocally(model_, settings, interrupt_, nullptr));
     QUOTIENT_ASSIGN_OR_RETURN(const std::string text, result->ReportJson());
     const Json report = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    Trial trial{.journal = report.value("journal", Json::array())};
-    std::string path = settings_.positional[0];
+    if (!report.is_object()) return absl::InternalError("the report is no JSON");
+    // Without rewrites it is the model itself, which was accepted.
+    Trial trial{.accepted = true, .journal = report.value("journal", Json::array())};
     if (!trial.journal.empty()) {
-      path = settings.output;
       QUOTIENT_RETURN_IF_ERROR(
-          Save(path, [&](ResultSource::Sink sink) { return result->Model(sink); }));
+          Save(settings.output, [&](ResultSource::Sink sink) { return result->Model(sink); }));
       if (const std::string data = result->external_location(); !data.empty()) {
         QUOTIENT_RETURN_IF_ERROR(
             Save(absl::StrCat(folder_, "/", data),
                  [&](ResultSource::Sink sink) { return result->ExternalData(sink); }));
       }
+      QUOTIENT_ASSIGN_OR_RETURN(trial.accepted,
+                                Accepts(settings_.check, settings.output, interrupt_));
     }
-    QUOTIENT_ASSIGN_OR_RETURN(trial.accepted, Accepts(settings_.check, path));
     std::fprintf(stderr, "%s: %s\n",
                  without.empty() ? "with all rules"
                                  : absl::StrCat("without ", absl::StrJoin(without, ", ")).c_str(),

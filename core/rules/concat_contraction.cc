@@ -27,6 +27,17 @@ std::optional<Children> ReadContraction(const View& view, ENodeId enode) {
   return children;
 }
 
+// The operands of the first contraction of that word in the class for which fits(operands) holds.
+template <typename Fits>
+std::optional<Children> FindContraction(const View& view, ClassId cls, OpId op, const Fits& fits) {
+  for (const ENodeId enode : view.graph().nodes(view.graph().Find(cls))) {
+    if (view.graph().node(enode).op != op) continue;
+    auto operands = ReadContraction(view, enode);
+    if (operands && fits(*operands)) return operands;
+  }
+  return std::nullopt;
+}
+
 // Calls found(Concat, operator word, operands of each part) for each Concat of contractions that
 // have the same word, until it returns false. Of the e-nodes of a part, the first counts for which
 // fits(operands of the first part, operands) holds.
@@ -42,14 +53,10 @@ void ForEachConcat(const View& view, std::span<const ENodeId> anchors, const Fit
       const OpId op = view.graph().node(first).op;
       std::vector<Children> parts;
       for (const ClassId part : node.children) {
-        for (const ENodeId other : view.graph().nodes(view.graph().Find(part))) {
-          if (view.graph().node(other).op != op) continue;
-          auto own = ReadContraction(view, other);
-          if (!own || !fits(*operands, *own)) continue;
-          parts.push_back(*std::move(own));
-          break;
-        }
-        if (parts.empty()) break;
+        auto own = FindContraction(view, part, op,
+                                   [&](const Children& other) { return fits(*operands, other); });
+        if (!own) break;
+        parts.push_back(*std::move(own));
       }
       if (parts.size() == node.children.size() && !found(enode, op, parts)) return false;
     }
@@ -85,7 +92,7 @@ std::vector<Equation> RowsOutOfConcat(Terms& terms, const SiteMatch& match) {
   const int64_t axis = ConcatAxis(terms.word(match.ops[0]), x);
   // A MatMul by a matrix keeps all axes but the last. A Conv keeps the batch.
   const bool keeps = word.name == "MatMul" ? w.rank() == 2 && axis + 1 < x.rank() : axis == 0;
-  if (axis < 0 || !keeps) return {};
+  if (axis < 0 || !keeps || !CanConcat(terms, inputs, axis)) return {};
   Children operands = {terms.Concat(inputs, axis)};
   operands.insert(operands.end(), shared, first);
   return {{match.classes[0], terms.Op(word.name, operands, word.attributes)}};
@@ -128,7 +135,10 @@ std::vector<Equation> ConvsOutOfConcat(Terms& terms, const SiteMatch& match) {
     return NumberAt(terms.type(other), 1).has_value() &&
            NumberAt(terms.type(other), 1) == NumberAt(x, 1);
   });
-  if (!conv || !alike || ConcatAxis(terms.word(match.ops[0]), x) != 1) return {};
+  if (!conv || !alike || ConcatAxis(terms.word(match.ops[0]), x) != 1 ||
+      !CanConcat(terms, operands[0], 1)) {
+    return {};
+  }
   conv->group *= static_cast<int64_t>(operands[0].size());
   std::optional<ClassId> bias;
   if (arity > 2) bias = terms.Concat(operands[2], 0);

@@ -27,6 +27,18 @@ int64_t ConcatAxis(const OpWord& word, const TensorType& part) {
   return part.has_rank() ? axis + part.rank() : -1;
 }
 
+bool CanConcat(const Terms& terms, std::span<const ClassId> parts, int64_t axis) {
+  const TensorType& first = terms.type(parts[0]);
+  return std::ranges::all_of(parts, [&](ClassId part) {
+    const TensorType& type = terms.type(part);
+    if (!type.has_rank() || !first.has_rank() || type.rank() != first.rank()) return false;
+    for (int i = 0; i < type.rank(); ++i) {
+      if (i != axis && !model::SameDim(type.dim(i), first.dim(i))) return false;
+    }
+    return true;
+  });
+}
+
 std::optional<TensorType> ConcatType(Terms& terms, const std::vector<ClassId>& parts,
                                      int64_t axis) {
   TensorType type = terms.type(parts[0]);

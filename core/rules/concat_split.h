@@ -28,6 +28,10 @@ std::vector<ClassId> PartsOf(const SiteMatch& match);
 // axis counts from the end and the rank is unknown.
 int64_t ConcatAxis(const OpWord& word, const TensorType& part);
 
+// Whether all classes certainly have the same sizes along every axis but this one, as the parts of
+// a Concat must have. Inference takes sizes that may differ for equal.
+bool CanConcat(const Terms& terms, std::span<const ClassId> parts, int64_t axis);
+
 // The type of the Concat of the parts along `axis`. Returns nullopt if the size of a part along
 // that axis is unknown.
 std::optional<TensorType> ConcatType(Terms& terms, const std::vector<ClassId>& parts, int64_t axis);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/rules/concat_split.h"
 #include "core/rules/conv_window.h"
 #include "core/rules/family.h"
 #include "core/rules/shared_input.h"
@@ -22,15 +23,6 @@ conv-sum: Add(Conv[?c](?x, ?a, ?p...), Conv[?d](?x, ?b, ?q...))
 conv-sum: Add(Conv[?d](?x, ?b, ?q...), Conv[?c](?x, ?a, ?p...))
   => conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q)
   if weight(?a) and weight(?b) and before(?a, ?b)
-# (Conv(x, a) + y) + Conv(x, b) = Conv(x, a + b) + y
-conv-sum-apart: Add(Add(Conv[?c](?x, ?a, ?p...), ?y), Conv[?d](?x, ?b, ?q...))
-  => Add(conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q), ?y) if weight(?a) and weight(?b) and activation(?y)
-conv-sum-apart: Add(Add(?y, Conv[?c](?x, ?a, ?p...)), Conv[?d](?x, ?b, ?q...))
-  => Add(conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q), ?y) if weight(?a) and weight(?b) and activation(?y)
-conv-sum-apart: Add(Conv[?d](?x, ?b, ?q...), Add(Conv[?c](?x, ?a, ?p...), ?y))
-  => Add(conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q), ?y) if weight(?a) and weight(?b) and activation(?y)
-conv-sum-apart: Add(Conv[?d](?x, ?b, ?q...), Add(?y, Conv[?c](?x, ?a, ?p...)))
-  => Add(conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q), ?y) if weight(?a) and weight(?b) and activation(?y)
 # Conv(x, w) + x = Conv(x, w + 1), 1 the identity's kernel
 conv-plus-input: Add(Conv[?c](?x, ?w, ?b...), ?x) => conv_plus_scaled(?c, ?x, ?w, ?b) if weight(?w)
 conv-plus-input: Add(?x, Conv[?c](?x, ?w, ?b...)) => conv_plus_scaled(?c, ?x, ?w, ?b) if weight(?w)
@@ -46,16 +38,16 @@ conv-plus-batchnorm: Add(BatchNormalization[?n](?x, ?s, ?t, ?m, ?v), Conv[?c](?x
 # Conv(x, w) + Conv(y, w) = Conv(x + y, w), without biases
 conv-sum-inputs: Add(Conv[?c](?x, ?w), Conv[?c](?y, ?w)) => Conv[?c](Add(?x, ?y), ?w)
   if same(?x, ?y) and distinct(?x, ?y) and reaches_far(?x)
+# Conv(x, a) + Conv(y, b) = Conv([x y], [a b]) along channels, the smaller kernel enlarged; one group
+conv-concat: Add(Conv[?c](?x, ?a, ?p...), Conv[?d](?y, ?b, ?q...))
+  => conv_concat(?c, ?d, ?x, ?a, ?p, ?y, ?b, ?q)
+  if weight(?a) and weight(?b) and distinct(?x, ?y)
 # Conv(Pad(x), w) = Conv(x, w) with these pads; constant zeros on spatial axes
 conv-of-pad: Conv[?c](Pad[?p](?x), ?w, ?b...) => conv_of_pad(?c, ?p, ?x, ?w, ?b)
 # Conv(Conv(x, a), b) = Conv(x, b a), b 1x1, if b a is not much larger than a and b together
 conv-chain: Conv[?d](Conv[?c](?x, ?a, ?p...), ?b, ?q...) => conv_chain(?c, ?d, ?x, ?a, ?p, ?b, ?q)
   if weight(?a) and weight(?b)
-# Conv(x, a) + Conv(y, b) = Conv([x y], [a b]) along channels, the smaller kernel enlarged; one group
-conv-concat: Add(Conv[?c](?x, ?a, ?p...), Conv[?d](?y, ?b, ?q...))
-  => conv_concat(?c, ?d, ?x, ?a, ?p, ?y, ?b, ?q)
-  if weight(?a) and weight(?b) and distinct(?x, ?y)
-# The same with a depthwise: what was two small Convs is one that merges, and adds up, with others
+# Conv(Conv(x, a), b) = Conv(x, b a), a depthwise, b 1x1: the one Conv merges and adds up with others
 conv-separable: Conv[?d](Conv[?c](?x, ?a, ?p...), ?b, ?q...)
   => conv_separable(?c, ?d, ?x, ?a, ?p, ?b, ?q)
   if weight(?a) and weight(?b)
@@ -116,11 +108,8 @@ ClassId ConvConcat(Terms& terms, std::span<const Binding> args) {
   const auto pair =
       ReadPair(terms, args[0].op, args[1].op, args[3].id, args[6].id, args[4].list, args[7].list);
   if (!pair || pair->common.group != 1) return ClassId();
-  // What a window reads beyond the edge must be the same in both.
-  for (int axis = 0; axis < pair->common.spatial(); ++axis) {
-    if (!model::SameDim(terms.type(x).dim(2 + axis), terms.type(y).dim(2 + axis))) return ClassId();
-  }
   const ClassId inputs[] = {x, y}, weights[] = {pair->a, pair->b};
+  if (!CanConcat(terms, inputs, 1)) return ClassId();
   return MakeConv(terms, ConvolutionAttributes(pair->common), terms.Concat(inputs, 1),
                   terms.Concat(weights, 1), pair->bias);
 }
@@ -144,12 +133,9 @@ std::optional<IdentityConv> MakeIdentity(Terms& terms, const Convolution& like,
   Ints dims(conv.rank(), 1);
   dims[0] = conv.out_channels;
   dims[1] = inputs;
-  std::span<std::byte> buffer;
-  const model::Tensor tensor = model::Tensor::Allocate(dtype, dims, &buffer);
   std::vector<double> values(conv.out_channels * inputs, 0);
   for (int64_t o = 0; o < conv.out_channels; ++o) values[o * inputs + o % inputs] = 1;
-  model::Store(dtype, buffer, 0, std::span<const double>(values));
-  return IdentityConv{conv, terms.Constant(tensor)};
+  return IdentityConv{conv, terms.Constant(dtype, std::move(dims), values)};
 }
 
 // Builds Conv(x, w, b) + s x + t, where s and t are vectors over the channels. Without `affine`, s
@@ -250,14 +236,8 @@ ClassId FoldChain(Terms& terms, const Chain& chain, ClassId weight) {
   return MakeConv(terms, ConvolutionAttributes(folded), chain.x, terms.FiniteWeight(weight), bias);
 }
 
-// Limits a product of weights, which may be much larger than both, to 16 MiB in float32.
-constexpr int64_t kMaxElements = 1 << 22;
 // A kernel that computes more may take less than two that wait for each other.
 constexpr int64_t kMostGrowth = 4;
-
-int64_t WindowSize(const Convolution& conv) {
-  return std::accumulate(conv.kernel.begin(), conv.kernel.end(), int64_t{1}, std::multiplies<>());
-}
 
 // Multiplies the weights as matrices, [outputs, middle] by [middle, inputs * window]. Returns an
 // invalid class if the product is more than kMostGrowth times as large as both weights together, or
@@ -265,11 +245,11 @@ int64_t WindowSize(const Convolution& conv) {
 ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
   const std::optional<Chain> chain = ReadChain(terms, args);
   if (!chain || chain->first.group != 1) return ClassId();
-  const int64_t columns = chain->first.in_channels_per_group * WindowSize(chain->first);
+  const int64_t columns = chain->first.in_channels_per_group * chain->first.taps();
   const int64_t middle = chain->middle();
   const int64_t outputs = chain->outputs();
   if (columns * outputs > kMostGrowth * middle * (columns + outputs) ||
-      columns * outputs > kMaxElements) {
+      columns * outputs > kMaxWeightElements) {
     return ClassId();
   }
   const ClassId product = terms.Op("MatMul", {terms.Reshape(chain->b, {outputs, middle}),
@@ -285,7 +265,7 @@ ClassId ConvSeparable(Terms& terms, std::span<const Binding> args) {
   const std::optional<Chain> chain = ReadChain(terms, args);
   if (!chain || chain->first.group == 1 || chain->first.in_channels_per_group != 1 ||
       chain->first.group != chain->middle() ||
-      chain->outputs() * chain->middle() > kMaxElements / WindowSize(chain->first)) {
+      chain->outputs() * chain->middle() > kMaxWeightElements / chain->first.taps()) {
     return ClassId();
   }
   Ints shape = {1, chain->middle()};

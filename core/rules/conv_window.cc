@@ -1,6 +1,8 @@
 #include "core/rules/conv_window.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "core/rules/types.h"
 
@@ -12,6 +14,10 @@ bool All(const Ints& values, int64_t wanted) {
 }
 
 }  // namespace
+
+int64_t Convolution::taps() const {
+  return std::accumulate(kernel.begin(), kernel.end(), int64_t{1}, std::multiplies<>());
+}
 
 bool Convolution::IsPointwise() const { return All(kernel, 1) && All(strides, 1) && !HasPads(); }
 

@@ -23,9 +23,14 @@ struct Convolution {
 
   int spatial() const { return static_cast<int>(kernel.size()); }
   int rank() const { return spatial() + 2; }
+  int64_t taps() const;      // Elements of the window.
   bool IsPointwise() const;  // Window 1x1, strides 1, no pads.
   bool HasPads() const;
 };
+
+// Limits a weight that a rule makes, which may be much larger than those it is made of, to 16 MiB
+// in float32.
+inline constexpr int64_t kMaxWeightElements = 1 << 22;
 
 // Returns nullopt if the word is not a Conv of this form.
 std::optional<Convolution> ReadConvolution(const OpWord& word, const TensorType& weight);

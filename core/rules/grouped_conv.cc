@@ -2,8 +2,6 @@
 // wide ones whose filters have zeros, as is known of ResNeXt (Hartmann et al., PACT'24).
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "core/rules/conv_window.h"
@@ -43,26 +41,19 @@ ClassId MaskOf(Terms& terms, const Convolution& conv, int64_t joined, model::DTy
     const int64_t first = o / filters % joined * inputs;
     std::fill_n(values.begin() + o * row + first, inputs, 1);
   }
-  std::span<std::byte> buffer;
-  const model::Tensor mask = model::Tensor::Allocate(dtype, std::move(dims), &buffer);
-  model::Store(dtype, buffer, 0, std::span<const double>(values));
-  return terms.Constant(mask);
+  return terms.Constant(dtype, std::move(dims), values);
 }
 
 // Depthwise Convs are left alone: devices have kernels for them, and a wider one multiplies more.
 ClassId FewerGroups(Terms& terms, std::span<const Binding> args, int64_t width) {
-  // Limits the new weight to 16 MiB in float32.
-  constexpr int64_t kMaxElements = 1 << 22;
   const ClassId w = args[2].id;
   std::optional<Convolution> conv = ReadConvolution(terms.word(args[0].op), terms.type(w));
   if (!conv || conv->in_channels_per_group < 2 || conv->out_channels % conv->group != 0) {
     return ClassId();
   }
   const int64_t joined = GroupsToJoin(*conv, width);
-  const int64_t taps =
-      std::accumulate(conv->kernel.begin(), conv->kernel.end(), int64_t{1}, std::multiplies<>());
-  if (joined == 1 ||
-      conv->out_channels * conv->in_channels_per_group * joined > kMaxElements / taps) {
+  if (joined == 1 || conv->out_channels * conv->in_channels_per_group * joined >
+                         kMaxWeightElements / conv->taps()) {
     return ClassId();
   }
   const std::vector<ClassId> parts(static_cast<size_t>(joined), terms.FiniteWeight(w));

@@ -46,15 +46,6 @@ matmul-chain: MatMul(MatMul(?x, ?a), ?b) => MatMul(?x, finite_weight(MatMul(?a, 
 # x A + x B = x (A + B)
 matmul-sum: Add(MatMul(?x, ?a), MatMul(?x, ?b)) => MatMul(?x, Add(?a, ?b))
   if weight(?a) and weight(?b) and same(?a, ?b) and shift(?a) and shift(?b) and before(?a, ?b)
-# (x A + y) + x B = x (A + B) + y
-matmul-sum-apart: Add(Add(MatMul(?x, ?a), ?y), MatMul(?x, ?b)) => Add(MatMul(?x, Add(?a, ?b)), ?y)
-  if weight(?a) and weight(?b) and same(?a, ?b) and shift(?a) and shift(?b) and activation(?y)
-matmul-sum-apart: Add(Add(?y, MatMul(?x, ?a)), MatMul(?x, ?b)) => Add(MatMul(?x, Add(?a, ?b)), ?y)
-  if weight(?a) and weight(?b) and same(?a, ?b) and shift(?a) and shift(?b) and activation(?y)
-matmul-sum-apart: Add(MatMul(?x, ?b), Add(MatMul(?x, ?a), ?y)) => Add(MatMul(?x, Add(?a, ?b)), ?y)
-  if weight(?a) and weight(?b) and same(?a, ?b) and shift(?a) and shift(?b) and activation(?y)
-matmul-sum-apart: Add(MatMul(?x, ?b), Add(?y, MatMul(?x, ?a))) => Add(MatMul(?x, Add(?a, ?b)), ?y)
-  if weight(?a) and weight(?b) and same(?a, ?b) and shift(?a) and shift(?b) and activation(?y)
 # x A + y A = (x + y) A
 matmul-sum-inputs: Add(MatMul(?x, ?a), MatMul(?y, ?a)) => MatMul(Add(?x, ?y), ?a)
   if same(?x, ?y) and reaches_far(?x) and activation(?x) and activation(?y)

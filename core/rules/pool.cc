@@ -57,10 +57,16 @@ bool HasPads(const ops::Window& window) {
 // Whether every element in the padding counts as one of the window.
 bool CountsPads(const OpWord& word) { return word.attributes.GetInt("count_include_pad", 0) != 0; }
 
-// The pool of `word` with another window. Returns an invalid class if it might see padding alone:
-// its result would then be none of x.
+// The pool of `word` with another window. Returns an invalid class if it might see padding alone,
+// since its result would then be none of x, and if ONNX Runtime refuses it: pads must be smaller
+// than the kernel without its holes.
 ClassId MakePool(Terms& terms, const OpWord& word, const ops::Window& window, ClassId x) {
   if (!AlwaysReads(window, terms.type(x))) return ClassId();
+  for (size_t axis = 0; axis < window.axes(); ++axis) {
+    if (std::max(window.pads_begin[axis], window.pads_end[axis]) >= window.kernel[axis]) {
+      return ClassId();
+    }
+  }
   AttributeMap attributes = word.attributes;
   attributes.Set("kernel_shape", window.kernel);
   for (const char* name : {"pads", "strides", "dilations"}) attributes.Erase(name);
@@ -73,7 +79,8 @@ ClassId PoolOfPad(Terms& terms, std::span<const Binding> args) {
   const OpWord& pool = terms.word(args[0].op);
   const OpWord& pad = terms.word(args[1].op);
   const ClassId x = args[2].id;
-  std::optional<ops::Window> window = ReadPool(pool, terms.type(x));
+  const std::optional<ops::Window> own = ReadPool(pool, terms.type(x));
+  std::optional<ops::Window> window = own;
   const Ints* pads = pad.attributes.FindInts("pads");
   if (!window || pads == nullptr || pad.attributes.Has("axes")) return ClassId();
   const auto rank = static_cast<size_t>(terms.type(x).rank());
@@ -91,7 +98,6 @@ ClassId PoolOfPad(Terms& terms, std::span<const Binding> args) {
   }
   if (pool.name != "AveragePool") return MakePool(terms, pool, *window, x);
   // Its own pads must count like those of the Pad.
-  const std::optional<ops::Window> own = ReadPool(pool, terms.type(x));
   if (HasPads(*own) && !CountsPads(pool)) return ClassId();
   OpWord counting = pool;
   counting.attributes.Set("count_include_pad", int64_t{1});

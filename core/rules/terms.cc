@@ -82,15 +82,19 @@ ClassId Terms::FiniteWeight(ClassId x) const {
   return x.valid() && data(x).facts.finite() ? x : ClassId();
 }
 
+ClassId Terms::Constant(model::DType dtype, Ints dims, std::span<const double> values) {
+  std::span<std::byte> buffer;
+  const model::Tensor tensor = model::Tensor::Allocate(dtype, std::move(dims), &buffer);
+  model::Store(dtype, buffer, 0, values);
+  return Constant(tensor);
+}
+
 ClassId Terms::Filled(model::DType dtype, Ints dims, double value) {
   if (!model::IsComputable(dtype) || !model::Tensor::ByteSize(dtype, dims)) return ClassId();
   const int64_t elements = CheckedProduct(dims).value_or(kMaxFilled + 1);
   if (elements > kMaxFilled) return ClassId();
-  std::span<std::byte> buffer;
-  const model::Tensor tensor = model::Tensor::Allocate(dtype, std::move(dims), &buffer);
-  const std::vector<double> values(static_cast<size_t>(elements), value);
-  model::Store(dtype, buffer, 0, std::span<const double>(values));
-  return Constant(tensor);
+  return Constant(dtype, std::move(dims),
+                  std::vector<double>(static_cast<size_t>(elements), value));
 }
 
 ClassId Terms::Reshape(ClassId x, Ints shape) {

@@ -74,6 +74,8 @@ class Terms {
               std::move(attributes));
   }
   ClassId Constant(const model::Tensor& tensor);
+  // A constant with these elements in row-major order.
+  ClassId Constant(model::DType dtype, Ints dims, std::span<const double> values);
   // The sum of two weights; invalid if adding them first would change rounding too much
   // (MayBeSummed).
   ClassId Summed(ClassId a, ClassId b);

@@ -52,8 +52,25 @@ class BisectTest(harness.TestCase):
         self.assertEqual(["conv-batchnorm"], result.json()["rules"])
         self.assertGreaterEqual(result.json()["trials"], 4)
 
+    def test_several_rules_to_choose_from(self):
+        """Only when two of the three are left out is the check content."""
+        result = self.bisect('! grep -q HardSwish "$1" && grep -q BatchNormalization "$1"', "--json")
+        self.assert_code(result, 0)
+        self.assertEqual({"conv-batchnorm", "hardswish"}, set(result.json()["rules"]))
+        self.assertGreaterEqual(result.json()["trials"], 4)
+
     def test_nothing_to_find(self):
-        self.assertEqual("the check accepts the result\n", self.bisect("true").out)
+        self.assertEqual("the check accepts the result\n", self.bisect("echo noise; true").out)
+
+    def test_a_signal_ends_the_check(self):
+        script = self.folder / "check.sh"
+        script.write_text("#!/bin/sh\necho started\nsleep 600\n")
+        script.chmod(0o755)
+        with self.running("bisect", "m.onnx", "--check", script, "--device", "model:h200") as process:
+            harness.read_until(process.stderr, "started")
+            process.terminate()
+            process.communicate(timeout=60)
+            self.assertEqual(5, process.returncode)
 
     def test_what_cannot_be_bisected_is_said(self):
         self.assert_code(self.bisect("false"), 2, "also objects to the model itself")

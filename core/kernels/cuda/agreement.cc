@@ -122,20 +122,20 @@ class Comparison {
     return outputs;
   }
 
-  // What the reference evaluation on the host computes from the same operands. Fails with
-  // UNIMPLEMENTED if there is none.
+  // What the reference evaluation on the host computes from the same operands. Fails if there is
+  // none, or if it fails.
   absl::StatusOr<Outputs> Reference() const {
-    QUOTIENT_ASSIGN_OR_RETURN(const HostCall call, MakeHostCall(spec_));
+    QUOTIENT_ASSIGN_OR_RETURN(const HostEvaluation evaluate, MakeHostEvaluation(spec_));
     std::vector<std::vector<std::byte>> memory;
     for (size_t i = 0; i < operands_.size(); ++i) {
       if (tensors_[i].has_value()) memory.push_back(Pack(*tensors_[i], operands_[i].layout));
     }
     const std::vector<const void*> inputs = AddressesOf<const void*>(memory);
     std::vector<std::vector<std::byte>> results;
-    for (const int64_t bytes : call.output_bytes) {
-      results.emplace_back(static_cast<size_t>(bytes), kPoison);
+    for (const Operand& output : spec_.outputs) {
+      if (BytesOf(output) > 0) results.emplace_back(static_cast<size_t>(BytesOf(output)));
     }
-    call.run(inputs, AddressesOf<void*>(results));
+    QUOTIENT_RETURN_IF_ERROR(evaluate(inputs, AddressesOf<void*>(results)));
     Outputs outputs;
     size_t next = 0;
     for (const Operand& output : spec_.outputs) {

@@ -119,20 +119,21 @@ int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConst
                                  .epsilon = node.node.attributes.GetFloat("epsilon", 1e-5)}));
 }
 
-// min(max(x, lower), upper), each where it is finite. cuDNN also has a relu with two bounds, but
-// some of its plans for products (9.14 on an H200) ignore the upper one.
+// min(max(x, lower), upper), each unless it bounds nothing. cuDNN also has a relu with two bounds,
+// but some of its plans for products (9.14 on an H200) ignore the upper one.
 int AddClip(const DnnFrame& frame, int x, double lower, double upper, int result,
             DnnBuilder& graph) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto number = [&](double bound) {
     return graph.AddNumber(static_cast<float>(bound), frame.full);
   };
   std::vector<DnnNode> nodes;
   if (lower == 0) {
     nodes.push_back({.mode = DnnMode::kRelu, .inputs = {x}});
-  } else if (std::isfinite(lower)) {
+  } else if (lower > -kInfinity) {
     nodes.push_back({.mode = DnnMode::kMax, .inputs = {x, number(lower)}});
   }
-  if (std::isfinite(upper)) nodes.push_back({.mode = DnnMode::kMin, .inputs = {x, number(upper)}});
+  if (upper < kInfinity) nodes.push_back({.mode = DnnMode::kMin, .inputs = {x, number(upper)}});
   if (nodes.empty()) nodes.push_back({.mode = DnnMode::kIdentity, .inputs = {x}});
   for (size_t i = 0; i < nodes.size(); ++i) {
     nodes[i].inputs[0] = x;

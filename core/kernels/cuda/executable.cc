@@ -51,11 +51,11 @@ class GraphExecutable : public Executable {
                               PartitionGraph(graph, partition));
     border_ = FindBorder(graph, groups);
     QUOTIENT_RETURN_IF_ERROR(PlaceValues(graph, PlanMemory(groups, border_.outputs)));
-    CompileKernels(groups, plans);
-    for (const KernelGroup& group : groups) {
-      if (group.spec.free) continue;
-      const absl::Status status = AddGroup(graph, group, plans);
-      if (!status.ok()) return Annotate(status, Describe(graph, group));
+    QUOTIENT_ASSIGN_OR_RETURN(std::vector<Kernel> kernels, KernelsOf(graph, groups, plans));
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i].spec.free) continue;
+      const absl::Status status = AddGroup(graph, groups[i], std::move(kernels[i]));
+      if (!status.ok()) return Annotate(status, Describe(graph, groups[i]));
     }
     for (ValueId id : border_.inputs) inputs_.push_back(PortOf(graph, id));
     for (ValueId id : border_.outputs) outputs_.push_back(PortOf(graph, id));
@@ -119,24 +119,37 @@ class GraphExecutable : public Executable {
     return absl::OkStatus();
   }
 
-  static std::string PlanFor(const KernelSpec& spec, const PlanChoice& plans) {
-    return plans ? plans(spec) : "";
-  }
+  using Kernel = std::shared_ptr<const PreparedKernel>;
 
-  // All at once, because each may take a second.
-  void CompileKernels(const std::vector<KernelGroup>& groups, const PlanChoice& plans) {
-    std::vector<std::pair<const KernelSpec*, std::string>> named;
-    std::set<std::string> seen;
+  // The kernel of each group that is no view, null for views. All are compiled at once, because
+  // each may take a second. Groups share the kernel of equal specs, but not one that uses the host.
+  absl::StatusOr<std::vector<Kernel>> KernelsOf(const Graph& graph,
+                                                const std::vector<KernelGroup>& groups,
+                                                const PlanChoice& plans) {
+    std::vector<KernelLibrary::Named> named;
+    std::map<std::string, size_t> places;  // In `named`, by key.
     for (const KernelGroup& group : groups) {
-      if (group.spec.free || !seen.insert(KernelKey(group.spec)).second) continue;
-      named.emplace_back(&group.spec, PlanFor(group.spec, plans));
+      if (group.spec.free || !places.emplace(KernelKey(group.spec), named.size()).second) continue;
+      named.emplace_back(&group.spec, plans ? plans(group.spec) : "");
     }
-    library_.Prepare(named);
+    auto compiled = library_.GetAll(named);
+    std::set<size_t> taken;
+    std::vector<Kernel> kernels;
+    for (const KernelGroup& group : groups) {
+      Kernel& kernel = kernels.emplace_back();
+      if (group.spec.free) continue;
+      const size_t place = places.at(KernelKey(group.spec));
+      if (!compiled[place].ok()) return Annotate(compiled[place].status(), Describe(graph, group));
+      kernel = *compiled[place];
+      if (taken.insert(place).second || !kernel->uses_host()) continue;
+      QUOTIENT_ASSIGN_OR_RETURN(kernel, library_.Get(group.spec, named[place].second));
+    }
+    return kernels;
   }
 
-  absl::Status AddGroup(const Graph& graph, const KernelGroup& group, const PlanChoice& plans) {
+  absl::Status AddGroup(const Graph& graph, const KernelGroup& group, Kernel kernel) {
     Group added;
-    QUOTIENT_ASSIGN_OR_RETURN(added.kernel, library_.Get(group.spec, PlanFor(group.spec, plans)));
+    added.kernel = std::move(kernel);
     added.journal_name = JournalName(KernelKey(group.spec), added.kernel->name());
     const std::vector<Operand> operands = AllOperands(group.spec);
     for (size_t i = 0; i < operands.size(); ++i) {

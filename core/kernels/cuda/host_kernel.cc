@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/base/status_macros.h"
 #include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cuda/pack.h"
 #include "core/kernels/storage.h"
@@ -17,9 +18,9 @@ namespace quotient::kernels::cuda {
 namespace {
 
 // The CPU's reference kernel, with conversion from and to native storage.
-class HostEvaluation {
+class Evaluation {
  public:
-  HostEvaluation(KernelSpec spec, std::unique_ptr<cpu::Kernel> kernel)
+  Evaluation(KernelSpec spec, std::unique_ptr<cpu::Kernel> kernel)
       : spec_(std::move(spec)), operands_(AllOperands(spec_)), kernel_(std::move(kernel)) {}
 
   absl::Status Run(std::span<const void* const> inputs, std::span<void* const> outputs) const {
@@ -55,9 +56,6 @@ class HostEvaluation {
     return absl::OkStatus();
   }
 
-  const std::vector<Operand>& operands() const { return operands_; }
-  const KernelSpec& spec() const { return spec_; }
-
  private:
   const KernelSpec spec_;
   const std::vector<Operand> operands_;
@@ -66,7 +64,7 @@ class HostEvaluation {
 
 }  // namespace
 
-absl::StatusOr<HostCall> MakeHostCall(const KernelSpec& spec) {
+absl::StatusOr<HostEvaluation> MakeHostEvaluation(const KernelSpec& spec) {
   KernelSpec plain = spec;  // Constants are passed like other operands.
   plain.storage = Storage::kWide;
   for (Operand& input : plain.inputs) input.constant = false;
@@ -77,24 +75,31 @@ absl::StatusOr<HostCall> MakeHostCall(const KernelSpec& spec) {
   if (kernel == nullptr) {
     return absl::UnimplementedError(absl::StrCat("no reference for ", KernelKey(spec)));
   }
-  const auto evaluation =
-      std::make_shared<const HostEvaluation>(std::move(plain), std::move(kernel));
+  const auto evaluation = std::make_shared<const Evaluation>(std::move(plain), std::move(kernel));
+  return [evaluation](std::span<const void* const> inputs,
+                      std::span<void* const> outputs) -> absl::Status {
+    // It may run on a thread of the driver, where nothing may be thrown.
+    try {
+      return evaluation->Run(inputs, outputs);
+    } catch (const std::exception& exception) {
+      return absl::InternalError(exception.what());
+    }
+  };
+}
+
+absl::StatusOr<HostCall> MakeHostCall(const KernelSpec& spec) {
+  QUOTIENT_ASSIGN_OR_RETURN(const HostEvaluation evaluate, MakeHostEvaluation(spec));
   HostCall call;
-  for (const Operand& operand : evaluation->operands()) {
+  for (const Operand& operand : AllOperands(spec)) {
     if (BytesOf(operand) > 0) call.input_bytes.push_back(BytesOf(operand));
   }
-  for (const Operand& output : evaluation->spec().outputs) {
+  for (const Operand& output : spec.outputs) {
     if (BytesOf(output) > 0) call.output_bytes.push_back(BytesOf(output));
   }
-  call.run = [evaluation](std::span<const void* const> inputs, std::span<void* const> outputs) {
-    // Runs on a thread of the driver, so nothing may be thrown.
-    std::string failure;
-    try {
-      failure = std::string(evaluation->Run(inputs, outputs).message());
-    } catch (const std::exception& exception) {
-      failure = exception.what();
-    }
-    if (!failure.empty()) Log().error("{} on the host: {}", evaluation->spec().op, failure);
+  call.run = [evaluate, op = spec.op](std::span<const void* const> inputs,
+                                      std::span<void* const> outputs) {
+    const absl::Status status = evaluate(inputs, outputs);
+    if (!status.ok()) Log().error("{} on the host: {}", op, std::string(status.message()));
   };
   return call;
 }

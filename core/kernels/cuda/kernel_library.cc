@@ -59,9 +59,11 @@ void KernelLibrary::Prepare(std::span<const KernelSpec> specs, const StopConditi
   });
 }
 
-void KernelLibrary::Prepare(std::span<const std::pair<const KernelSpec*, std::string>> named) {
-  ForEach(named.size(),
-          [&](size_t i) { Get(*named[i].first, named[i].second).status().IgnoreError(); });
+std::vector<absl::StatusOr<std::shared_ptr<const PreparedKernel>>> KernelLibrary::GetAll(
+    std::span<const Named> named) {
+  std::vector<absl::StatusOr<std::shared_ptr<const PreparedKernel>>> kernels(named.size());
+  ForEach(named.size(), [&](size_t i) { kernels[i] = Get(*named[i].first, named[i].second); });
+  return kernels;
 }
 
 void KernelLibrary::ForEach(size_t count, const std::function<void(size_t)>& work) const {

@@ -35,9 +35,6 @@ class KernelLibrary {
 
   // Compiles all ways to run these specs until `stop` is set. All reports the errors.
   void Prepare(std::span<const KernelSpec> specs, const StopCondition& stop);
-  // Compiles the ways with these names to run these specs, which are different from each other. Get
-  // reports the errors.
-  void Prepare(std::span<const std::pair<const KernelSpec*, std::string>> named);
 
   // All ways to run a spec that can be prepared, first choice first. Fails with UNIMPLEMENTED if
   // there is none; if there are ways but none can be prepared, with the library's error.
@@ -46,6 +43,10 @@ class KernelLibrary {
   // for "", the first one that can be prepared. Fails like All.
   absl::StatusOr<std::shared_ptr<const PreparedKernel>> Get(const KernelSpec& spec,
                                                             const std::string& name);
+  // Get for each of these, in their order.
+  using Named = std::pair<const KernelSpec*, std::string>;
+  std::vector<absl::StatusOr<std::shared_ptr<const PreparedKernel>>> GetAll(
+      std::span<const Named> named);
 
  private:
   absl::StatusOr<std::shared_ptr<const PreparedKernel>> Prepare(const std::string& key, Way way);

@@ -15,6 +15,7 @@
 #include "core/prove/equations.h"
 #include "core/prove/variation.h"
 #include "core/rules/rule_set.h"
+#include "tests/core/rules/rule_cases.h"
 #include "tests/core/rules/soundness.h"
 #include "tests/support/graphs.h"
 
@@ -170,13 +171,12 @@ absl::StatusOr<std::vector<ClassId>> AddGraph(const model::Graph& graph, TensorE
 
 // Whether the right side is in the class of the left side when the rules have been applied to it.
 absl::StatusOr<bool> IsDerived(const PredecessorInstance& instance) {
-  constexpr int kMaxOpset = 20;
   constexpr int kIterations = 6;
   constexpr int64_t kMaxENodes = 2000;
   const model::Graph left = rules::ParseStatic(instance.Left());
   QUOTIENT_ASSIGN_OR_RETURN(TensorEGraph tensors, domain::FromGraph(left, left));
   QUOTIENT_ASSIGN_OR_RETURN(const rules::RuleSet set,
-                            rules::BuildRules(tensors.domain.get(), kMaxOpset, {}));
+                            rules::BuildRules(tensors.domain.get(), rules::kNewestOpset, {}));
   rules::Grow(tensors, set.rules(), kIterations, kMaxENodes);
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<ClassId> outputs,
                             AddGraph(rules::ParseStatic(instance.Both()), tensors));

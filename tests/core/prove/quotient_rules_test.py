@@ -28,7 +28,7 @@ class QuotientRulesTest(unittest.TestCase):
         counts = dict(reversed(line.split(" ", 1)) for line in ran.stdout.splitlines() if re.match(r"\d", line))
         self.assertEqual({"exact", "exact for any function", "numeric"}, set(counts))
         self.assertGreaterEqual(int(counts["exact"]), 90)
-        # Each of these relies on what a function is, or on a fact about its operand.
+        # Each of these relies on what a function is, on a fact about its operand, or on rounding.
         self.assertLessEqual(int(counts["numeric"]), 20)
 
     def test_one_rule_by_name(self):

@@ -101,19 +101,49 @@ INSTANTIATE_TEST_SUITE_P(All, RuleCaseTest, ::testing::ValuesIn(RuleCases()), []
   return name;
 });
 
-// Rule cases have numbers alone. Here the shape to expand to is known by its symbol.
+// Rule cases have numbers alone. These graphs, which end in z, have symbols.
+bool Changes(absl::string_view rule, absl::string_view text) {
+  model::Graph graph = testing::MustParse(absl::StrCat("graph g {", text, " output z }"));
+  EXPECT_THAT(ops::InferTypes(graph), testing::IsOk());
+  TensorEGraph tensors = Import(graph);
+  const auto set = BuildRules(tensors.domain.get(), kNewestOpset, AllBut(rule));
+  EXPECT_THAT(set, testing::IsOk());
+  return Grow(tensors, set->rules(), 3).contains(std::string(rule));
+}
+
+// What the model concatenates has the sizes of its Convs, in which a stride hides one row.
+TEST(RulesAtSymbols, OnlyWhatSurelyFitsIsConcatenated) {
+  const auto changes = [](absl::string_view rule, absl::string_view x, absl::string_view y,
+                          absl::string_view join) {
+    return Changes(rule, absl::StrCat("input x: float32[", x, "] input y: float32[", y, "] ", R"(
+        const w: float32[4,3,3,3] = random(1) const v: float32[4,3,3,3] = random(2)
+        s = Conv(x, w) {pads=[1,1,1,1], strides=[2,2]}
+        t = Conv(y, w) {pads=[1,1,1,1], strides=[2,2]}
+        u = Conv(y, v) {pads=[1,1,1,1], strides=[2,2]}
+        )",
+                                      join));
+  };
+  constexpr char kRows[] = "z = Concat(s, t) {axis=0}", kChannels[] = "z = Concat(s, u) {axis=1}",
+                 kSum[] = "z = Add(s, u)";
+  for (const auto& [rule, join] :
+       {std::pair("concat-of-rows", kRows), std::pair("concat-of-convs", kChannels),
+        std::pair("conv-concat", kSum)}) {
+    EXPECT_TRUE(changes(rule, "N,3,H,W", "N,3,H,W", join)) << rule;
+    EXPECT_FALSE(changes(rule, "N,3,H,W", "N,3,K,W", join)) << rule;
+  }
+  EXPECT_TRUE(changes("concat-of-rows", "N,3,H,W", "M,3,H,W", kRows));
+  EXPECT_FALSE(changes("concat-of-convs", "N,3,H,W", "M,3,H,W", kChannels));
+  EXPECT_FALSE(changes("conv-concat", "N,3,8,8", "M,3,8,8", kSum)) << "an Add may broadcast";
+}
+
+// The shape to expand to is known by its symbol.
 TEST(RulesAtSymbols, AnExpandToTheShapeOfTheOtherOperandGoes) {
   const auto changes = [](absl::string_view rule, absl::string_view sum) {
-    model::Graph graph = testing::MustParse(absl::StrCat(R"(graph g {
+    return Changes(rule, absl::StrCat(R"(
         input x: float32[1,8] input y: float32[M,8] input other: float32[N,8]
         s = Shape(y) o = Shape(other) e = Expand(x, s) f = Expand(x, o)
         )",
-                                                         sum, " output z }"));
-    EXPECT_THAT(ops::InferTypes(graph), testing::IsOk());
-    TensorEGraph tensors = Import(graph);
-    const auto set = BuildRules(tensors.domain.get(), kNewestOpset, AllBut(rule));
-    EXPECT_THAT(set, testing::IsOk());
-    return Grow(tensors, set->rules(), 3).contains(std::string(rule));
+                                      sum));
   };
   EXPECT_TRUE(changes("expand-binary", "z = Add(e, y)"));
   EXPECT_TRUE(changes("expand-binary", "z = Add(y, e)"));

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "absl/strings/substitute.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/stop.h"
 #include "core/kernels/cuda/constant_pool.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "core/kernels/partition.h"
@@ -227,6 +229,31 @@ TEST(CudaBackendTest, AWayThatDoesNotRunDoesNotTakeTheOthersAlong) {
 }
 
 // Tells what lies on it.
+// Thread-safe.
+class Compilations {
+ public:
+  // From now on, Add returns only once it has been called twice.
+  void AwaitTwo() {
+    const absl::MutexLock lock(&mutex_);
+    awaited_ = 2;
+  }
+  void Add() {
+    const absl::MutexLock lock(&mutex_);
+    ++count_;
+    mutex_.Await(absl::Condition(
+        +[](Compilations* self) { return self->count_ >= self->awaited_; }, this));
+  }
+  int count() {
+    const absl::MutexLock lock(&mutex_);
+    return count_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int awaited_ = 0;
+  int count_ = 0;
+};
+
 class CountingGpu : public ForwardingGpu {
  public:
   explicit CountingGpu(int64_t* uploaded) : uploaded_(*uploaded) {}
@@ -238,6 +265,58 @@ class CountingGpu : public ForwardingGpu {
  private:
   int64_t& uploaded_;
 };
+
+// Counts what is compiled, and on how many threads.
+class CompilingGpu : public ForwardingGpu {
+ public:
+  explicit CompilingGpu(Compilations* seen) : seen_(*seen) {}
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const MatmulProblem& problem,
+                                                    const std::string& plan) override {
+    seen_.Add();
+    return ForwardingGpu::Prepare(problem, plan);
+  }
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const SourceKernel& kernel) override {
+    seen_.Add();
+    return ForwardingGpu::Prepare(kernel);
+  }
+
+ private:
+  Compilations& seen_;
+};
+
+TEST(CudaBackendTest, WhatIsPreparedIsNotCompiledAgain) {
+  Compilations seen;
+  const auto backend =
+      NewBackend(std::make_unique<CompilingGpu>(&seen), {.policy = MathPolicy::kStrict32});
+  const KernelSpec specs[] = {ProductOf(model::DType::kFloat32), ProductOf(model::DType::kFloat16)};
+  CancelToken cancelled;
+  cancelled.Cancel();
+  backend->Prepare(specs, StopCondition(&cancelled));
+  EXPECT_EQ(seen.count(), 0);
+  backend->Prepare(specs, StopCondition());
+  const int count = seen.count();
+  EXPECT_GE(count, 2);
+  for (const KernelSpec& spec : specs) EXPECT_OK(backend->Compile(spec));
+  EXPECT_EQ(seen.count(), count);
+}
+
+// The first compilation waits for a second one, which another thread must begin.
+TEST(CudaBackendTest, KernelsOfAGraphAreCompiledAtOnceAndEachOnce) {
+  constexpr char kGraph[] = R"(
+    input x: float32[4,8]
+    const w: float32[8,8] = random(1)
+    const v: float32[8,6] = random(2)
+    a = MatMul(x, w)
+    b = MatMul(a, w)
+    y = MatMul(b, v)
+    output y
+  )";
+  Compilations seen;
+  seen.AwaitTwo();
+  const auto backend = NewBackend(std::make_unique<CompilingGpu>(&seen), {.compile_threads = 2});
+  ASSERT_OK(backend->CompileGraph(GraphOf({"products", kGraph}), nullptr));
+  EXPECT_EQ(seen.count(), 2);
+}
 
 TEST(CudaBackendTest, GraphsShareConstantsOfTheSameContent) {
   constexpr char kGraph[] = R"(
