@@ -20,7 +20,7 @@ enum class Tier {
   // In every instance both sides had the same field elements: no rounding, random inputs.
   kExact,
   // The same, with functions that no polynomial computes left open: it holds whatever they are, of
-  // Max and Min for any symmetric and idempotent function.
+  // Max and Min for any total order of the numbers.
   kExactForAnyFunction,
   // The sides of some instance differ in the field, because the rule relies on what a function is,
   // or an operator has no definition there. Both sides agree in floats.

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/prove/families.h"
+#include "core/prove/window.h"
 
 namespace quotient::prove {
 namespace {
@@ -56,23 +57,6 @@ absl::StatusOr<FieldTensor> EvaluateGemm(const Operation& operation) {
     sum = Multiply(*alpha, sum);
     return operation.has(2) ? Add(sum, Multiply(*beta, Broadcast(operation.input(2), index))) : sum;
   });
-}
-
-// The window of a convolution.
-struct Window {
-  int64_t group;
-  Ints strides;
-  Ints dilations;
-  Ints pads;  // Those in front; the size of the output tells the others.
-};
-
-std::optional<Window> ReadWindow(const Operation& operation) {
-  const size_t spatial = operation.dims.size() - 2;
-  if (operation.attributes.GetString("auto_pad", "NOTSET") != "NOTSET") return std::nullopt;
-  return Window{operation.attributes.GetInt("group", 1),
-                operation.attributes.GetInts("strides", Ints(spatial, 1)),
-                operation.attributes.GetInts("dilations", Ints(spatial, 1)),
-                operation.attributes.GetInts("pads", Ints(2 * spatial, 0))};
 }
 
 // Sums over the kernel's elements. at(kernel index) is the position in x, or nullopt outside.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/model/text.h"
 #include "core/ops/interval.h"
 #include "core/rules/magnitudes.h"
 #include "core/rules/smooth.h"
@@ -56,6 +57,21 @@ bool IsRegular(const View& view, ClassId id) {
   const auto parents = view.graph().parents(view.graph().Find(id));
   return std::none_of(parents.begin(), parents.end(),
                       [&](ENodeId parent) { return IsSingularAtZero(view.word(parent)); });
+}
+
+// Whether the canonical form has such an attribute: one of ONNX, or one made from a parameter.
+bool HasAttribute(const ops::OpDef& def, absl::string_view name) {
+  const auto is_it = [name](const char* other) { return name == other; };
+  return std::ranges::any_of(def.attributes, is_it, &ops::AttributeDef::name) ||
+         std::ranges::any_of(def.parameters, is_it, &ops::Parameter::attribute);
+}
+
+// Whether the operator works along this axis alone, as its attributes say.
+bool WorksAlong(const OpWord& word, absl::string_view text) {
+  int64_t axis;
+  if (!absl::SimpleAtoi(text, &axis)) return false;
+  if (const Ints* const axes = word.attributes.FindInts("axes")) return *axes == Ints{axis};
+  return word.attributes.Has("axis") && word.attributes.GetInt("axis", 0) == axis;
 }
 
 void AddMagnitudeWords(Words& words) {
@@ -117,10 +133,18 @@ Words::Words(TensorDomain* domain) : domain_(domain) {
   vocabulary_.op = [domain](absl::string_view name,
                             absl::string_view attributes) -> absl::StatusOr<OpId> {
     const ops::OpDef* def = ops::FindOp(name);
-    if (def == nullptr || !attributes.empty()) {
+    if (def == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("no operator word '", name, "'"));
     }
-    return domain->Operator(name);
+    absl::StatusOr<AttributeMap> parsed =
+        model::ParseAttributes(absl::StrCat("{", attributes, "}"));
+    if (!parsed.ok()) return absl::InvalidArgumentError(parsed.status().message());
+    for (const auto& [attribute, value] : *parsed) {
+      if (!HasAttribute(*def, attribute)) {
+        return absl::InvalidArgumentError(absl::StrCat(name, " has no attribute ", attribute));
+      }
+    }
+    return domain->Operator(name, *std::move(parsed));
   };
 }
 
@@ -185,6 +209,9 @@ void AddCommonWords(Words& words) {
     int rank;
     const TensorType& type = view.type(args[0].id);
     return absl::SimpleAtoi(args[1].text, &rank) && type.has_rank() && type.rank() == rank;
+  });
+  words.Guard("along", "ot", [](const View& view, auto args) {
+    return WorksAlong(view.word(args[0].op), args[1].text);
   });
   words.Guard("nonnegative", "c", [](const View& view, auto args) {
     return view.data(args[0].id).facts.nonnegative();
