@@ -9,11 +9,9 @@
 namespace quotient::prove {
 namespace {
 
-// Whether the operation is a pool of the form that is defined here. Where `ceil_mode` adds a
-// window, part of it counts as nothing.
+// Whether the operation is a pool of the form that is defined here.
 bool HasForm(const Operation& operation, const std::optional<Window>& window) {
-  return window && operation.attributes.GetInt("ceil_mode", 0) == 0 &&
-         operation.attributes.FindInts("kernel_shape") != nullptr;
+  return window && operation.attributes.FindInts("kernel_shape") != nullptr;
 }
 
 // The elements of x in the window at an index of the output.
@@ -53,6 +51,8 @@ absl::StatusOr<FieldTensor> EvaluateAveragePool(const Operation& operation) {
   if (!HasForm(operation, window)) return OtherForm(operation);
   const int64_t all = NumElements(*operation.attributes.FindInts("kernel_shape"));
   const bool counts_pads = operation.attributes.GetInt("count_include_pad", 0) != 0;
+  // What `ceil_mode` adds at the end does not count, although pads do.
+  if (counts_pads && operation.attributes.GetInt("ceil_mode", 0) != 0) return OtherForm(operation);
   bool has_values = true;
   FieldTensor result = Filled(operation.dims, [&](const Ints& index) {
     const std::vector<Element> elements = ElementsIn(operation, *window, index);

@@ -125,6 +125,7 @@ TEST(Operation, ReductionsAreThoseOfFloats) {
                            "AveragePool(x) {kernel_shape=[2,2], strides=[2,1]}",
                            "AveragePool(x) {kernel_shape=[2,4], pads=[1,2,0,1], "
                            "dilations=[2,1], count_include_pad=1}",
+                           "AveragePool(x) {ceil_mode=1, kernel_shape=[2,2], strides=[3,3]}",
                            "AveragePool(x) {kernel_shape=[2,1], pads=[1,0,1,0]}"}) {
     ExpectSame(inputs, node);
   }
