@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -66,12 +67,18 @@ bool HasAttribute(const ops::OpDef& def, absl::string_view name) {
          std::ranges::any_of(def.parameters, is_it, &ops::Parameter::attribute);
 }
 
-// Whether the operator works along this axis alone, as its attributes say.
-bool WorksAlong(const OpWord& word, absl::string_view text) {
-  int64_t axis;
-  if (!absl::SimpleAtoi(text, &axis)) return false;
-  if (const Ints* const axes = word.attributes.FindInts("axes")) return *axes == Ints{axis};
-  return word.attributes.Has("axis") && word.attributes.GetInt("axis", 0) == axis;
+// The axis along which alone the operator works, as its attributes say.
+std::optional<int64_t> AxisOf(const OpWord& word) {
+  const Ints* const axes = word.attributes.FindInts("axes");
+  if (axes != nullptr) return axes->size() == 1 ? std::optional(axes->front()) : std::nullopt;
+  if (!word.attributes.Has("axis")) return std::nullopt;
+  return word.attributes.GetInt("axis", 0);
+}
+
+bool HasElements(const TensorType& type) {
+  if (!type.has_rank()) return false;
+  const auto is_positive = [](const model::Dim& dim) { return dim.is_number() && !dim.Is(0); };
+  return std::ranges::all_of(*type.shape, is_positive);
 }
 
 void AddMagnitudeWords(Words& words) {
@@ -211,8 +218,20 @@ void AddCommonWords(Words& words) {
     return absl::SimpleAtoi(args[1].text, &rank) && type.has_rank() && type.rank() == rank;
   });
   words.Guard("along", "ot", [](const View& view, auto args) {
-    return WorksAlong(view.word(args[0].op), args[1].text);
+    int64_t axis;
+    return absl::SimpleAtoi(args[1].text, &axis) && AxisOf(view.word(args[0].op)) == axis;
   });
+  words.Guard("one_axis", "oo", [](const View& view, auto args) {
+    const std::optional<int64_t> axis = AxisOf(view.word(args[0].op));
+    return axis && axis == AxisOf(view.word(args[1].op));
+  });
+  words.Guard("two_axes", "oo", [](const View& view, auto args) {
+    const std::optional<int64_t> axis = AxisOf(view.word(args[0].op));
+    const std::optional<int64_t> other = AxisOf(view.word(args[1].op));
+    return axis && other && axis != other;
+  });
+  words.Guard("has_elements", "c",
+              [](const View& view, auto args) { return HasElements(view.type(args[0].id)); });
   words.Guard("nonnegative", "c", [](const View& view, auto args) {
     return view.data(args[0].id).facts.nonnegative();
   });
