@@ -14,6 +14,7 @@
 #include "core/base/status_macros.h"
 #include "core/prove/certificate.h"
 #include "core/rules/rule_set.h"
+#include "tests/core/prove/generate_command.h"
 #include "tests/core/prove/guards.h"
 #include "tests/core/rules/rule_cases.h"
 #include "tests/core/rules/soundness.h"
@@ -28,6 +29,8 @@ using prove::Tier;
 
 constexpr char kUsage[] = R"(usage: quotient-rules check [RULE...] [--instances N] [--seed N]
        quotient-rules guards [RULE...] [--instances N] [--seed N]
+       quotient-rules generate [--operators NAME,...] [--size N] [--device DEVICE] [--without RULE,...]
+                               [--instances N] [--seed N]
 
 check applies each rule, or those named, in the graphs of tests/core/rules/cases and in random
 variations of them: other shapes, windows and orders of axes. Both sides are compared as elements of a
@@ -40,10 +43,18 @@ guards does that without each guard of a rule in turn. A line per guard: "needed
 without it, "needed to build" if its right side cannot be built without it, else "not refuted": it is
 there for rounding, for infinities and NaN, or for cost.
 
+generate looks for rules. It enumerates graphs up to a size, takes those with equal values for
+conjectures, and prints as rule text what the rules do not derive and what is proved. A table counts what
+is left after each step.
+
 Run it in the repository's root.
 
-  --instances N   graphs in which each rule applies (20)
+  --instances N   graphs in which each rule applies (20; generate: 10)
   --seed N        of everything random (0)
+  --operators     sets of operators (ours): taso, ours, or those that core/generate/universe.cc names
+  --size N        operators in a graph (3)
+  --device NAME   whose prices tell which side of a rule is cheaper: model:h200 or another data sheet
+  --without       rules that are taken to be unknown
 )";
 constexpr Program kProgram = {"quotient-rules", kUsage};
 
@@ -52,6 +63,10 @@ struct Options {
   std::vector<std::string> words;  // Names of rules; empty: all.
   std::optional<int64_t> instances;
   std::optional<int64_t> seed;
+  std::optional<int64_t> size;
+  std::vector<std::string> operators;
+  std::vector<std::string> without;
+  std::string device;
 
   int num_instances() const { return static_cast<int>(instances.value_or(20)); }
   uint64_t first_seed() const { return static_cast<uint64_t>(seed.value_or(0)); }
@@ -59,18 +74,24 @@ struct Options {
 
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
-  const Flag flags[] = {NumberFlag("--instances", 1, options.instances),
-                        NumberFlag("--seed", 0, options.seed)};
+  const Flag flags[] = {
+      NumberFlag("--instances", 1, options.instances), NumberFlag("--seed", 0, options.seed),
+      NumberFlag("--size", 1, options.size),           ListFlag("--operators", options.operators),
+      ListFlag("--without", options.without),          TextFlag("--device", options.device)};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.words));
-  if (options.words.empty() || (options.words[0] != "check" && options.words[0] != "guards")) {
-    return WrongArgument("COMMAND", "wants check or guards");
+  static constexpr absl::string_view kCommands[] = {"check", "guards", "generate"};
+  if (options.words.empty() ||
+      std::ranges::find(kCommands, options.words[0]) == std::end(kCommands)) {
+    return WrongArgument("COMMAND", "wants check, guards or generate");
   }
   options.command = options.words[0];
   options.words.erase(options.words.begin());
   const std::vector<std::string> names = rules::RuleNames();
-  for (const std::string& word : options.words) {
-    if (std::ranges::find(names, word) == names.end()) {
-      return WrongArgument("RULE", absl::StrCat("no rule is called ", word));
+  for (const std::vector<std::string>* const list : {&options.words, &options.without}) {
+    for (const std::string& word : *list) {
+      if (std::ranges::find(names, word) == names.end()) {
+        return WrongArgument("RULE", absl::StrCat("no rule is called ", word));
+      }
     }
   }
   return options;
@@ -148,7 +169,19 @@ absl::StatusOr<bool> Guards(const Options& options) {
   return true;
 }
 
+absl::StatusOr<bool> Generate(const Options& options) {
+  prove::GenerateOptions generate;
+  if (!options.operators.empty()) generate.operators = options.operators;
+  generate.size = static_cast<int>(options.size.value_or(generate.size));
+  generate.instances = static_cast<int>(options.instances.value_or(generate.instances));
+  generate.seed = options.first_seed();
+  generate.without = options.without;
+  generate.device = options.device;
+  return prove::RunGenerate(generate);
+}
+
 absl::StatusOr<bool> Run(const Options& options) {
+  if (options.command == "generate") return Generate(options);
   return options.command == "check" ? Check(options) : Guards(options);
 }
 

@@ -35,8 +35,19 @@ class QuotientRulesTest(unittest.TestCase):
         self.assertRegex(ran.stdout, r"(?m)^mul-one +is\(\?c, 1\) +needed$")
         self.assertRegex(ran.stdout, r"(?m)^conv-sum +before\(\?a, \?b\) +not refuted$")
 
+    def test_generate_finds_a_rule_that_was_taken_away(self):
+        arguments = ["generate", "--operators", "activations", "--size", 2, "--device", "model:h200", "--instances", 5]
+        ran = check(*arguments)
+        self.assertEqual((0, ""), (ran.returncode, ran.stderr))
+        self.assertNotIn("neg-neg:", ran.stdout)
+        self.assertRegex(ran.stdout, r"(?m)^activations( +\d+){13}$")
+        self.assertRegex(ran.stdout, r"(?m)^# taso-rules-images: of \d+ sound rules of TASO, \d+ follow")
+        ran = check(*arguments, "--without", "neg-neg")
+        self.assertRegex(ran.stdout, r"(?m)^# exact, .*pays: us \d+ -> 0\nneg-neg: Neg\(Neg\(\?x\)\) => \?x$")
+
     def test_wrong_arguments_are_named(self):
-        for arguments, message in [([], "COMMAND: wants check or guards"), (["check", "no-rule"], "no rule is called no-rule")]:
+        for arguments, message in [([], "COMMAND: wants check, guards or generate"), (["check", "no-rule"], "no rule is called no-rule"),
+                                   (["generate", "--without", "no-rule"], "no rule is called no-rule")]:
             ran = check(*arguments)
             self.assertEqual((2, ""), (ran.returncode, ran.stdout))
             self.assertIn(message, ran.stderr)
