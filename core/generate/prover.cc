@@ -59,28 +59,44 @@ class Instances {
     }
     Add(std::move(all));
   }
+  // With axes that the other variables have, so that they can be broadcast to each other.
   void WithHigherRanks() {
-    Instance all = terms_.Small();
-    for (const int variable : terms_.VariablesOf(left_)) {
-      Instance one = terms_.Small();
-      for (Instance* each : {&one, &all}) {
-        Ints& dims = each->dims[variable];
-        dims.insert(dims.begin(), 2);
+    std::set<int64_t> sizes = Sizes();
+    sizes.insert(2);
+    for (const int64_t size : sizes) {
+      Instance all = terms_.Small();
+      for (const int variable : terms_.VariablesOf(left_)) {
+        Instance one = terms_.Small();
+        for (Instance* each : {&one, &all}) {
+          Ints& dims = each->dims[variable];
+          dims.insert(dims.begin(), size);
+        }
+        Add(std::move(one));
       }
-      Add(std::move(one));
+      Add(std::move(all));
     }
-    Add(std::move(all));
   }
-  // One axis of one variable is shorter, and broadcast, or longer.
+  // One axis of one variable is shorter, and broadcast, or longer. Images are also larger than
+  // their kernels meanwhile.
   void WithOtherAxes() {
-    for (const int variable : terms_.VariablesOf(left_)) {
-      for (size_t axis = 0; axis < terms_.universe().variables[variable].dims.size(); ++axis) {
-        for (const int64_t size : {1, 2, 3}) {
-          Instance instance = terms_.Small();
-          instance.dims[variable][axis] = size;
-          Add(std::move(instance));
+    for (const Instance& base : {terms_.Small(), Roomy()}) {
+      for (const int variable : terms_.VariablesOf(left_)) {
+        for (size_t axis = 0; axis < base.dims[variable].size(); ++axis) {
+          for (const int64_t size : {1, 2, 3}) {
+            Instance instance = base;
+            instance.dims[variable][axis] = size;
+            Add(std::move(instance));
+          }
         }
       }
+    }
+  }
+  // Matrices that are square fit many an operator that they should not.
+  void WithEqualAxes() {
+    for (const int64_t size : {2, 3}) {
+      Instance instance = terms_.Small();
+      for (Ints& dims : instance.dims) std::ranges::fill(dims, size);
+      Add(std::move(instance));
     }
   }
   // What holds because a window covers an image, or an axis has one element, does not hold there.
@@ -93,6 +109,18 @@ class Instances {
     for (const int64_t size : Sizes()) WithSize(size, 0);
   }
 
+  // What is said of one operator may fail for another one in another shape.
+  void WithCombinations(uint64_t seed) {
+    constexpr int kTries = 120;
+    Rng rng(seed);
+    const size_t count = instances_.size();
+    for (int i = 0; i < kTries; ++i) {
+      Instance instance = instances_[rng.Below(count)];
+      instance.words = instances_[rng.Below(count)].words;
+      Add(std::move(instance));
+    }
+  }
+
   std::vector<model::Graph> Graphs() const {
     std::vector<model::Graph> graphs;
     for (const Instance& instance : instances_) {
@@ -103,6 +131,17 @@ class Instances {
   }
 
  private:
+  Instance Roomy() const {
+    constexpr int64_t kMore = 4;
+    Instance instance = terms_.Small();
+    for (size_t i = 0; i < instance.dims.size(); ++i) {
+      Ints& dims = instance.dims[i];
+      if (terms_.universe().variables[i].is_weight || dims.size() != 4) continue;
+      dims[2] += kMore;
+      dims[3] += kMore;
+    }
+    return instance;
+  }
   // The dimensions of variables of the left side, each once.
   std::set<int64_t> Sizes() const {
     std::set<int64_t> sizes;
@@ -189,7 +228,9 @@ absl::StatusOr<std::optional<prove::Certificate>> TrustedCertificate(const Terms
   }
   if (!style.has_elements) instances.WithEmptyAxes();
   instances.WithOtherAxes();
+  instances.WithEqualAxes();
   instances.WithLongAxes();
+  if (style.any_words) instances.WithCombinations(options.seed);
   const std::vector<model::Graph> graphs = instances.Graphs();
   QUOTIENT_ASSIGN_OR_RETURN(
       prove::Certificate certificate,
@@ -203,7 +244,7 @@ absl::StatusOr<std::optional<prove::Certificate>> TrustedCertificate(const Terms
 
 absl::StatusOr<std::optional<Proof>> Prove(const Terms& terms, TermId left, TermId right,
                                            const ProofOptions& options) {
-  constexpr float kZeros[] = {0, 0, 1, -1, 0.5, -2};
+  constexpr float kZeros[] = {0, 0, 1, -1, 0.5, -2, 3, -10};
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinities[] = {0, 1, -1, 0.5, kInfinite, -kInfinite, kNan};

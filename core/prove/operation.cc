@@ -19,8 +19,9 @@ uint64_t Mixed(uint64_t bits) {
 }
 
 // Where an element is in the random order by which extremes are chosen. Mixed is a bijection, so no
-// two elements are in the same place.
-uint64_t PlaceInOrder(Element element) { return Mixed(element); }
+// two elements are in the same place. Zero is in the middle, so that Relu keeps one of two
+// elements.
+uint64_t PlaceInOrder(Element element) { return Mixed(element) - Mixed(0) + (uint64_t{1} << 63); }
 
 // Nothing is chosen of equal elements.
 void NoteChoice(const Operation& operation, absl::string_view function,

@@ -60,6 +60,8 @@ TEST_F(ProverTest, WhatFailsForNothingAsksForElements) {
 TEST_F(ProverTest, WrongEquationsAreRefuted) {
   EXPECT_EQ(RuleOf("Relu(Add(x, y))", "Add(Relu(x), Relu(y))"), "refuted");
   EXPECT_EQ(RuleOf("Concat[axis=0](x, y)", "Concat[axis=0](y, x)"), "refuted");
+  // Numbers between 0 and 1 are larger than their squares, those beyond 1 are not.
+  EXPECT_EQ(RuleOf("Max(x, Mul(Relu(x), Relu(x)))", "Relu(x)"), "refuted");
   // In an image of 4x4, a window of 9x9 is everything.
   EXPECT_EQ(RuleOf("MaxPool[kernel_shape=[5,5], pads=[2,2,2,2]](MaxPool[kernel_shape=[5,5], "
                    "pads=[2,2,2,2]](i))",

@@ -25,6 +25,7 @@ Universe SmallUniverse() {
   add("MaxPool", 1, {{"kernel_shape", Ints{5, 5}}, {"pads", Ints{2, 2, 2, 2}}});
   add("GlobalMaxPool", 1, {});
   add("Max", 2, {});
+  add("Mul", 2, {});
   return universe;
 }
 
