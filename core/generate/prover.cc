@@ -111,7 +111,7 @@ class Instances {
 
   // What is said of one operator may fail for another one in another shape.
   void WithCombinations(uint64_t seed) {
-    constexpr int kTries = 120;
+    constexpr int kTries = 600;
     Rng rng(seed);
     const size_t count = instances_.size();
     for (int i = 0; i < kTries; ++i) {

@@ -32,7 +32,8 @@ class Writer {
     const std::vector<int> variables = terms_.VariablesOf(left);
     for (const int each : variables) {
       if (style_.has_elements) guards.push_back(absl::StrCat("has_elements(", Name(each), ")"));
-      if (!style_.same_ranks) continue;
+      // What is true of a scalar is seldom true of what only some axes are broadcast to.
+      if (!style_.same_ranks && !Dims(each).empty()) continue;
       guards.push_back(absl::StrCat("has_rank(", Name(each), ", ", Dims(each).size(), ")"));
     }
     if (style_.same_types) AddTypes(variables, guards);

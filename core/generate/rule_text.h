@@ -22,7 +22,8 @@ struct RuleStyle {
     kSame,     // They have the axes that they have in the term.
   };
   Axes axes = Axes::kAny;
-  bool same_ranks = false;  // Variables have the rank that they have in the universe.
+  // Variables have the rank that they have in the universe. Scalars always do.
+  bool same_ranks = false;
   // Variables that have one type in the universe have one type, and those that can be broadcast to
   // another one there can.
   bool same_types = false;
