@@ -48,10 +48,17 @@ class Parser {
       QUOTIENT_RETURN_IF_ERROR(ParseStatement(token));
     }
     QUOTIENT_RETURN_IF_ERROR(Expect("}"));
-    QUOTIENT_ASSIGN_OR_RETURN(const Token end, lexer_.Next());
-    if (end.kind != Token::Kind::kEnd) return lexer_.Error(end.offset, "text after the graph");
+    QUOTIENT_RETURN_IF_ERROR(ExpectEndOf("graph"));
     QUOTIENT_RETURN_IF_ERROR(Validate(graph_));
     return std::move(graph_);
+  }
+
+  absl::StatusOr<AttributeMap> ParseOnlyAttributes() {
+    AttributeMap attributes;
+    QUOTIENT_RETURN_IF_ERROR(Expect("{"));
+    QUOTIENT_RETURN_IF_ERROR(ReadAttributes(&attributes));
+    QUOTIENT_RETURN_IF_ERROR(ExpectEndOf("attributes"));
+    return attributes;
   }
 
  private:
@@ -352,6 +359,12 @@ class Parser {
                         absl::StrCat("expected '", text, "', not '", token.text, "'"));
   }
 
+  absl::Status ExpectEndOf(absl::string_view what) {
+    QUOTIENT_ASSIGN_OR_RETURN(const Token end, lexer_.Next());
+    if (end.kind == Token::Kind::kEnd) return absl::OkStatus();
+    return lexer_.Error(end.offset, absl::StrCat("text after the ", what));
+  }
+
   Lexer lexer_;
   Graph graph_;
   absl::flat_hash_map<std::string, ValueId> names_;
@@ -360,5 +373,9 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<Graph> ParseGraph(absl::string_view text) { return Parser(text).Parse(); }
+
+absl::StatusOr<AttributeMap> ParseAttributes(absl::string_view text) {
+  return Parser(text).ParseOnlyAttributes();
+}
 
 }  // namespace quotient::model

@@ -24,6 +24,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/model/attribute.h"
 #include "core/model/graph.h"
 
 namespace quotient::model {
@@ -32,6 +33,10 @@ namespace quotient::model {
 // INVALID_ARGUMENT (reason MODEL_MALFORMED), with line and column, for anything that is not a
 // graph.
 absl::StatusOr<Graph> ParseGraph(absl::string_view text);
+
+// The attributes that such a text has in braces, which are part of it: "{axis=1, perm=[1,0]}".
+// Fails like ParseGraph.
+absl::StatusOr<AttributeMap> ParseAttributes(absl::string_view text);
 
 // Constants of up to `inline_elements` elements are written in full, larger ones as `digest(hex)`,
 // which ParseGraph rejects. Constants made by random() are written as elements, too.

@@ -119,11 +119,12 @@ absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model
   Certificate certificate;
   if (graphs.empty()) return certificate;
   Rng rng(seed);
+  const auto is_refuted = [&certificate] { return !certificate.counterexample.empty(); };
   for (const model::Graph& graph : graphs) {
-    QUOTIENT_RETURN_IF_ERROR(TryIn(rule, graph, rng.Next(), certificate));
+    if (!is_refuted()) QUOTIENT_RETURN_IF_ERROR(TryIn(rule, graph, rng.Next(), certificate));
   }
   const int tries = instances * kTriesPerInstance;
-  for (int i = 0; i < tries && certificate.instances < instances; ++i) {
+  for (int i = 0; i < tries && certificate.instances < instances && !is_refuted(); ++i) {
     const std::optional<model::Graph> varied = Varied(graphs[rng.Below(graphs.size())], rng);
     if (!varied) continue;
     QUOTIENT_RETURN_IF_ERROR(TryIn(rule, *varied, rng.Next(), certificate));

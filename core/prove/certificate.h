@@ -20,7 +20,7 @@ enum class Tier {
   // In every instance both sides had the same field elements: no rounding, random inputs.
   kExact,
   // The same, with functions that no polynomial computes left open: it holds whatever they are, of
-  // Max and Min for any symmetric and idempotent function.
+  // Max and Min for any total order of the numbers.
   kExactForAnyFunction,
   // The sides of some instance differ in the field, because the rule relies on what a function is,
   // or an operator has no definition there. Both sides agree in floats.
@@ -49,8 +49,9 @@ using RuleMaker =
     std::function<absl::StatusOr<std::shared_ptr<const egraph::Rule>>(domain::TensorDomain*)>;
 
 // Applies a rule in the graphs and in variations of them (variation.h), until what it changed was
-// compared in `instances` graphs, or after 30 variations for each of these. The graphs are static,
-// with inferred types. Fails if the rule cannot be made or a graph is no graph.
+// compared in `instances` graphs, after 30 variations for each of these, or at the first
+// counterexample. The graphs are static, with inferred types. Fails if the rule cannot be made or a
+// graph is no graph.
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
                                     int instances, uint64_t seed);
 

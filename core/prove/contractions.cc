@@ -1,8 +1,9 @@
-// Sums over windows and rows.
+// Sums of products.
 
 #include <optional>
 
 #include "core/prove/families.h"
+#include "core/prove/window.h"
 
 namespace quotient::prove {
 namespace {
@@ -56,23 +57,6 @@ absl::StatusOr<FieldTensor> EvaluateGemm(const Operation& operation) {
     sum = Multiply(*alpha, sum);
     return operation.has(2) ? Add(sum, Multiply(*beta, Broadcast(operation.input(2), index))) : sum;
   });
-}
-
-// The window of a convolution.
-struct Window {
-  int64_t group;
-  Ints strides;
-  Ints dilations;
-  Ints pads;  // Those in front; the size of the output tells the others.
-};
-
-std::optional<Window> ReadWindow(const Operation& operation) {
-  const size_t spatial = operation.dims.size() - 2;
-  if (operation.attributes.GetString("auto_pad", "NOTSET") != "NOTSET") return std::nullopt;
-  return Window{operation.attributes.GetInt("group", 1),
-                operation.attributes.GetInts("strides", Ints(spatial, 1)),
-                operation.attributes.GetInts("dilations", Ints(spatial, 1)),
-                operation.attributes.GetInts("pads", Ints(2 * spatial, 0))};
 }
 
 // Sums over the kernel's elements. at(kernel index) is the position in x, or nullopt outside.
@@ -144,38 +128,6 @@ absl::StatusOr<FieldTensor> EvaluateConvTranspose(const Operation& operation) {
   });
 }
 
-// The mean over each window, in which what lies in the padding counts or not.
-absl::StatusOr<FieldTensor> EvaluateAveragePool(const Operation& operation) {
-  const std::optional<Window> window = ReadWindow(operation);
-  const Ints* kernel = operation.attributes.FindInts("kernel_shape");
-  if (!window || kernel == nullptr || operation.attributes.GetInt("ceil_mode", 0) != 0) {
-    return OtherForm(operation);
-  }
-  const bool counts_pads = operation.attributes.GetInt("count_include_pad", 0) != 0;
-  const FieldTensor& x = operation.input(0);
-  bool has_values = true;
-  FieldTensor result = Filled(operation.dims, [&](const Ints& index) {
-    int64_t count = 0;
-    const Element sum = SumOverKernel(*kernel, [&](const Ints& tap) -> Element {
-      Ints in_x = {index[0], index[1]};
-      for (size_t i = 0; i < tap.size(); ++i) {
-        const int64_t at =
-            index[i + 2] * window->strides[i] + tap[i] * window->dilations[i] - window->pads[i];
-        if (at < 0 || at >= x.dims[i + 2]) return 0;
-        in_x.push_back(at);
-      }
-      ++count;
-      return x.elements[Offset(in_x, x.dims)];
-    });
-    if (counts_pads) count = NumElements(*kernel);
-    const std::optional<Element> inverse = Inverse(FromInteger(count));
-    has_values &= inverse.has_value();
-    return Multiply(sum, inverse.value_or(0));
-  });
-  if (!has_values) return NoValue(operation);
-  return result;
-}
-
 }  // namespace
 
 std::span<const Definition> ContractionDefinitions() {
@@ -184,7 +136,6 @@ std::span<const Definition> ContractionDefinitions() {
       {"Gemm", EvaluateGemm},
       {"Conv", EvaluateConv},
       {"ConvTranspose", EvaluateConvTranspose},
-      {"AveragePool", EvaluateAveragePool},
   };
   return kDefinitions;
 }

@@ -1,6 +1,5 @@
 // Operators that compute element by element.
 
-#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -95,24 +94,15 @@ absl::StatusOr<FieldTensor> EvaluateSwish(const Operation& operation) {
   });
 }
 
-// Max and Min are functions of which only this is used: their arguments have no order and no
-// number, and the largest of equal ones is any of them.
-Element OpenExtreme(const Operation& operation, absl::string_view function, Arguments x) {
-  std::ranges::sort(x);
-  x.erase(std::unique(x.begin(), x.end()), x.end());
-  return x.size() == 1 ? x[0] : Open(operation, function, x);
-}
 absl::StatusOr<FieldTensor> EvaluateMax(const Operation& operation) {
-  return Map(operation,
-             [&](const Arguments& x) { return std::optional(OpenExtreme(operation, "Max", x)); });
+  return Map(operation, [&](const Arguments& x) { return std::optional(Largest(operation, x)); });
 }
 absl::StatusOr<FieldTensor> EvaluateMin(const Operation& operation) {
-  return Map(operation,
-             [&](const Arguments& x) { return std::optional(OpenExtreme(operation, "Min", x)); });
+  return Map(operation, [&](const Arguments& x) { return std::optional(Smallest(operation, x)); });
 }
 absl::StatusOr<FieldTensor> EvaluateRelu(const Operation& operation) {
   return Map(operation, [&](const Arguments& x) {
-    return std::optional(OpenExtreme(operation, "Max", {x[0], 0}));
+    return std::optional(Largest(operation, std::array{x[0], Element{0}}));
   });
 }
 // Max(x, lower), then Min with the upper bound, as far as they are there.
@@ -126,8 +116,8 @@ absl::StatusOr<FieldTensor> EvaluateClip(const Operation& operation) {
   }
   return Map(operation, [&](const Arguments& x) {
     Element value = x[0];
-    if (bounds[0]) value = OpenExtreme(operation, "Max", {value, *bounds[0]});
-    if (bounds[1]) value = OpenExtreme(operation, "Min", {value, *bounds[1]});
+    if (bounds[0]) value = Largest(operation, std::array{value, *bounds[0]});
+    if (bounds[1]) value = Smallest(operation, std::array{value, *bounds[1]});
     return std::optional(value);
   });
 }

@@ -19,6 +19,7 @@ std::span<const Definition> ElementwiseDefinitions();
 std::span<const Definition> MoveDefinitions();
 std::span<const Definition> ContractionDefinitions();
 std::span<const Definition> ReductionDefinitions();
+std::span<const Definition> PoolDefinitions();
 
 int64_t NumElements(const Ints& dims);
 // Goes through the index tuples of a shape in row-major order, from all zeros. Advance returns
@@ -54,5 +55,9 @@ std::optional<Element> FloatAttribute(const AttributeMap& attributes, absl::stri
 // One element of a function that is left open, which the operation notes.
 Element Open(const Operation& operation, absl::string_view function,
              std::span<const Element> arguments);
+// The largest and the smallest of at least one element, in a random total order of the field, which
+// the operation notes as a function that is left open. What holds in it holds in any order.
+Element Largest(const Operation& operation, std::span<const Element> elements);
+Element Smallest(const Operation& operation, std::span<const Element> elements);
 
 }  // namespace quotient::prove

@@ -1,5 +1,6 @@
 #include "core/prove/operation.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -15,6 +16,18 @@ uint64_t Mixed(uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
   return bits ^ (bits >> 31);
+}
+
+// Where an element is in the random order by which extremes are chosen. Mixed is a bijection, so no
+// two elements are in the same place. Zero is in the middle, so that Relu keeps one of two
+// elements.
+uint64_t PlaceInOrder(Element element) { return Mixed(element) - Mixed(0) + (uint64_t{1} << 63); }
+
+// Nothing is chosen of equal elements.
+void NoteChoice(const Operation& operation, absl::string_view function,
+                std::span<const Element> elements) {
+  const auto differs = [&](Element each) { return each != elements[0]; };
+  if (std::ranges::any_of(elements, differs)) operation.functions.insert(std::string(function));
 }
 
 }  // namespace
@@ -74,11 +87,21 @@ Element Open(const Operation& operation, absl::string_view function,
   return Uninterpreted(function, arguments);
 }
 
+Element Largest(const Operation& operation, std::span<const Element> elements) {
+  NoteChoice(operation, "Max", elements);
+  return *std::ranges::max_element(elements, {}, PlaceInOrder);
+}
+
+Element Smallest(const Operation& operation, std::span<const Element> elements) {
+  NoteChoice(operation, "Min", elements);
+  return *std::ranges::min_element(elements, {}, PlaceInOrder);
+}
+
 absl::StatusOr<FieldTensor> Evaluate(const Operation& operation) {
   static const auto& definitions = *[] {
     auto* all = new absl::flat_hash_map<absl::string_view, const Definition*>;
     for (const auto family : {ElementwiseDefinitions(), MoveDefinitions(), ContractionDefinitions(),
-                              ReductionDefinitions()}) {
+                              ReductionDefinitions(), PoolDefinitions()}) {
       for (const Definition& definition : family) all->emplace(definition.name, &definition);
     }
     return all;

@@ -6,7 +6,7 @@
 //
 // What no polynomial computes is left open: a function such as Relu or Exp has a random value for
 // each argument (it is uninterpreted). Rules that hold nevertheless hold for any function in its
-// place.
+// place. Max and Min, and what is made of them, choose by a random total order of the field.
 
 #include <cstdint>
 #include <set>

@@ -1,4 +1,4 @@
-// Sums and means along axes, and normalizations by them.
+// Sums, means and extremes along axes, and normalizations by them.
 
 #include <array>
 #include <optional>
@@ -79,6 +79,44 @@ absl::StatusOr<FieldTensor> EvaluateReduceMean(const Operation& operation) {
 
 absl::StatusOr<FieldTensor> EvaluateGlobalAveragePool(const Operation& operation) {
   return Mean(operation, AxesFrom(2, operation.input(0).rank()));
+}
+
+using ExtremeOf = Element (*)(const Operation&, std::span<const Element>);
+
+// The extreme along axes.
+absl::StatusOr<FieldTensor> Extreme(const Operation& operation, const Ints& axes,
+                                    ExtremeOf extreme_of) {
+  const FieldTensor& x = operation.input(0);
+  if (x.elements.empty()) return NoValue(operation);
+  Ints dims = x.dims;
+  for (const int64_t axis : axes) dims[axis] = 1;
+  std::vector<std::vector<Element>> groups(NumElements(dims));
+  Ints index(x.dims.size(), 0);
+  size_t at = 0;
+  do {
+    Ints into = index;
+    for (const int64_t axis : axes) into[axis] = 0;
+    groups[Offset(into, dims)].push_back(x.elements[at++]);
+  } while (Advance(index, x.dims));
+  FieldTensor result{operation.dims, {}};
+  for (const std::vector<Element>& group : groups) {
+    result.elements.push_back(extreme_of(operation, group));
+  }
+  return result;
+}
+
+absl::StatusOr<FieldTensor> EvaluateReduceMax(const Operation& operation) {
+  if (const absl::Status form = CheckForm(operation); !form.ok()) return form;
+  return Extreme(operation, ReducedAxes(operation), Largest);
+}
+
+absl::StatusOr<FieldTensor> EvaluateReduceMin(const Operation& operation) {
+  if (const absl::Status form = CheckForm(operation); !form.ok()) return form;
+  return Extreme(operation, ReducedAxes(operation), Smallest);
+}
+
+absl::StatusOr<FieldTensor> EvaluateGlobalMaxPool(const Operation& operation) {
+  return Extreme(operation, AxesFrom(2, operation.input(0).rank()), Largest);
 }
 
 // scale (x - mean) / sqrt(variance + epsilon) + shift, all along the channels.
@@ -172,7 +210,10 @@ std::span<const Definition> ReductionDefinitions() {
   static constexpr Definition kDefinitions[] = {
       {"ReduceSum", EvaluateReduceSum},
       {"ReduceMean", EvaluateReduceMean},
+      {"ReduceMax", EvaluateReduceMax},
+      {"ReduceMin", EvaluateReduceMin},
       {"GlobalAveragePool", EvaluateGlobalAveragePool},
+      {"GlobalMaxPool", EvaluateGlobalMaxPool},
       {"BatchNormalization", EvaluateBatchNormalization},
       {"LayerNormalization", EvaluateLayerNormalization},
       {"RMSNormalization", EvaluateRmsNormalization},

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/model/text.h"
 #include "core/ops/interval.h"
 #include "core/rules/magnitudes.h"
 #include "core/rules/smooth.h"
@@ -56,6 +58,27 @@ bool IsRegular(const View& view, ClassId id) {
   const auto parents = view.graph().parents(view.graph().Find(id));
   return std::none_of(parents.begin(), parents.end(),
                       [&](ENodeId parent) { return IsSingularAtZero(view.word(parent)); });
+}
+
+// Whether the canonical form has such an attribute: one of ONNX, or one made from a parameter.
+bool HasAttribute(const ops::OpDef& def, absl::string_view name) {
+  const auto is_it = [name](const char* other) { return name == other; };
+  return std::ranges::any_of(def.attributes, is_it, &ops::AttributeDef::name) ||
+         std::ranges::any_of(def.parameters, is_it, &ops::Parameter::attribute);
+}
+
+// The axis along which alone the operator works, as its attributes say.
+std::optional<int64_t> AxisOf(const OpWord& word) {
+  const Ints* const axes = word.attributes.FindInts("axes");
+  if (axes != nullptr) return axes->size() == 1 ? std::optional(axes->front()) : std::nullopt;
+  if (!word.attributes.Has("axis")) return std::nullopt;
+  return word.attributes.GetInt("axis", 0);
+}
+
+bool HasElements(const TensorType& type) {
+  if (!type.has_rank()) return false;
+  const auto is_positive = [](const model::Dim& dim) { return dim.is_number() && !dim.Is(0); };
+  return std::ranges::all_of(*type.shape, is_positive);
 }
 
 void AddMagnitudeWords(Words& words) {
@@ -117,10 +140,18 @@ Words::Words(TensorDomain* domain) : domain_(domain) {
   vocabulary_.op = [domain](absl::string_view name,
                             absl::string_view attributes) -> absl::StatusOr<OpId> {
     const ops::OpDef* def = ops::FindOp(name);
-    if (def == nullptr || !attributes.empty()) {
+    if (def == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("no operator word '", name, "'"));
     }
-    return domain->Operator(name);
+    absl::StatusOr<AttributeMap> parsed =
+        model::ParseAttributes(absl::StrCat("{", attributes, "}"));
+    if (!parsed.ok()) return absl::InvalidArgumentError(parsed.status().message());
+    for (const auto& [attribute, value] : *parsed) {
+      if (!HasAttribute(*def, attribute)) {
+        return absl::InvalidArgumentError(absl::StrCat(name, " has no attribute ", attribute));
+      }
+    }
+    return domain->Operator(name, *std::move(parsed));
   };
 }
 
@@ -186,6 +217,21 @@ void AddCommonWords(Words& words) {
     const TensorType& type = view.type(args[0].id);
     return absl::SimpleAtoi(args[1].text, &rank) && type.has_rank() && type.rank() == rank;
   });
+  words.Guard("along", "ot", [](const View& view, auto args) {
+    int64_t axis;
+    return absl::SimpleAtoi(args[1].text, &axis) && AxisOf(view.word(args[0].op)) == axis;
+  });
+  words.Guard("one_axis", "oo", [](const View& view, auto args) {
+    const std::optional<int64_t> axis = AxisOf(view.word(args[0].op));
+    return axis && axis == AxisOf(view.word(args[1].op));
+  });
+  words.Guard("two_axes", "oo", [](const View& view, auto args) {
+    const std::optional<int64_t> axis = AxisOf(view.word(args[0].op));
+    const std::optional<int64_t> other = AxisOf(view.word(args[1].op));
+    return axis && other && axis != other;
+  });
+  words.Guard("has_elements", "c",
+              [](const View& view, auto args) { return HasElements(view.type(args[0].id)); });
   words.Guard("nonnegative", "c", [](const View& view, auto args) {
     return view.data(args[0].id).facts.nonnegative();
   });

@@ -38,6 +38,9 @@ class Words {
   egraph::Vocabulary vocabulary_;
 };
 
+// An operator word with attributes is written as a graph in text form has it: Concat[axis=1](..).
+// Attributes that are not named have their default value.
+//
 // The words that every family may use:
 //
 //   float(?x)            x has a floating-point type.
@@ -68,6 +71,10 @@ class Words {
 //   keeps(?x, ?c)        Broadcasting c against x keeps the shape of x.
 //   scalar(?c, ?x)       c has one element and no higher rank than x.
 //   has_rank(?x, 2)      x has that rank.
+//   has_elements(?x)     No dimension of x is 0.
+//   along(?o, 1)         The operator word has this `axis`, or no other one among its `axes`.
+//   one_axis(?o, ?p)     Both words have an axis in this sense, and it is the same one.
+//   two_axes(?o, ?p)     Both have one, and they are not the same.
 //   nonnegative(?x), never_nan(?x), below_infinity(?x)   Facts about all elements (domain/facts.h).
 //   made_by(?x, Conv)    Some e-node of the class of x has that operator.
 //   reshape_to(?x, ?y)   Term: x in the shape of y.

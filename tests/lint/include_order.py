@@ -19,7 +19,7 @@ import sys
 ORDER = {
     "proto": ["wire"],
     "core": [
-        "base", "os", "model", "ops", "onnx", "eval", "egraph", "domain", "rules", "prove", "kernels", "timing",
+        "base", "os", "model", "ops", "onnx", "eval", "egraph", "domain", "rules", "prove", "generate", "kernels", "timing",
         "cost", "report", "extract", "search", "pricing", "verify", "optimize",
     ],
     "core/kernels": [".", "cpu", ("cuda", "onednn", "onnxruntime")],

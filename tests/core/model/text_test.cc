@@ -49,6 +49,17 @@ TEST(TextTest, RandomConstantsAreReproducible) {
   EXPECT_FALSE(SameContent(*graph->values[0].constant, *graph->values[2].constant));
 }
 
+TEST(TextTest, AttributesAloneAreRead) {
+  for (const char* text : {"", "{axis=1, perm=[1,0], scale=0.5}", "{mode=\"constant\"}"}) {
+    const auto attributes = ParseAttributes(*text == '\0' ? "{}" : text);
+    ASSERT_TRUE(attributes.ok()) << attributes.status();
+    EXPECT_EQ(ToString(*attributes), text);
+  }
+  for (const char* text : {"", "{", "{axis}", "{axis=1} x"}) {
+    EXPECT_FALSE(ParseAttributes(text).ok()) << text;
+  }
+}
+
 TEST(TextTest, ErrorsHaveAPlace) {
   struct Case {
     std::string text;

@@ -99,11 +99,38 @@ TEST(Certify, TwoValuesThatBecomeEqualAreNamed) {
 // An operator without a definition in the field, on the left alone.
 TEST(Certify, WhatWasNotComparedIsNotExact) {
   const Certificate certificate = CertificateOf(
-      "Neg(Neg(ReduceMax[?r](?x))) => ReduceMax[?r](?x)",
-      "input x: float32[2,3]\n a = ReduceMax(x) {axes=[1]}\n b = Neg(a)\n z = Neg(b)\n output z");
+      "Neg(Neg(ReduceProd[?r](?x))) => ReduceProd[?r](?x)",
+      "input x: float32[2,3]\n a = ReduceProd(x) {axes=[1]}\n b = Neg(a)\n z = Neg(b)\n output z");
   EXPECT_EQ(certificate.tier, Tier::kNumeric);
-  EXPECT_THAT(certificate.why_not_exact, HasSubstr("ReduceMax"));
+  EXPECT_THAT(certificate.why_not_exact, HasSubstr("ReduceProd"));
   EXPECT_EQ(certificate.exact, 0);
+}
+
+TEST(Certify, ExtremesChooseByAnyOrder) {
+  EXPECT_EQ(CertificateOf("Relu(ReduceMax[?r](?x)) => ReduceMax[?r](Relu(?x))",
+                          "input x: float32[2,3]\n a = ReduceMax(x) {axes=[1]}\n z = Relu(a)\n"
+                          " output z")
+                .tier,
+            Tier::kExactForAnyFunction);
+  EXPECT_EQ(
+      CertificateOf("Max(?x, ?y) => Relu(?x)",
+                    "input x: float32[2,3]\n input y: float32[2,3]\n z = Max(x, y)\n output z")
+          .tier,
+      Tier::kRefuted);
+}
+
+constexpr char kPools[] =
+    "input x: float32[1,2,5,6]\n a = MaxPool(x) {kernel_shape=[3,3], pads=[1,1,1,1]}\n"
+    " z = MaxPool(a) {kernel_shape=[3,3], pads=[1,1,1,1]}\n output z";
+
+TEST(Certify, APoolOfAPoolIsAWiderPool) {
+  EXPECT_EQ(CertificateOf("MaxPool[kernel_shape=[3,3], pads=[1,1,1,1]](MaxPool[kernel_shape=[3,3], "
+                          "pads=[1,1,1,1]](?x)) => MaxPool[kernel_shape=[5,5], pads=[2,2,2,2]](?x)",
+                          kPools)
+                .tier,
+            Tier::kExactForAnyFunction);
+  EXPECT_EQ(CertificateOf("MaxPool[?p](MaxPool[?p](?x)) => MaxPool[?p](?x)", kPools).tier,
+            Tier::kRefuted);
 }
 
 TEST(Certify, WhatHasNoValueIsNotExact) {

@@ -121,7 +121,12 @@ TEST(Operation, ContractionsAreThoseOfFloats) {
 TEST(Operation, ReductionsAreThoseOfFloats) {
   const std::string inputs = "input x: float32[2,3,4,2]";
   for (const char* node : {"ReduceSum(x) {axes=[1,3]}", "ReduceSum(x) {axes=[-2], keepdims=0}",
-                           "ReduceSum(x)", "ReduceMean(x) {axes=[0,2]}", "GlobalAveragePool(x)"}) {
+                           "ReduceSum(x)", "ReduceMean(x) {axes=[0,2]}", "GlobalAveragePool(x)",
+                           "AveragePool(x) {kernel_shape=[2,2], strides=[2,1]}",
+                           "AveragePool(x) {kernel_shape=[2,4], pads=[1,2,0,1], "
+                           "dilations=[2,1], count_include_pad=1}",
+                           "AveragePool(x) {ceil_mode=1, kernel_shape=[2,2], strides=[3,3]}",
+                           "AveragePool(x) {kernel_shape=[2,1], pads=[1,0,1,0]}"}) {
     ExpectSame(inputs, node);
   }
 }

@@ -16,6 +16,7 @@
 #include "core/prove/certificate.h"
 #include "core/rules/certificates.h"
 #include "core/rules/rule_set.h"
+#include "tests/core/prove/generate_command.h"
 #include "tests/core/prove/guards.h"
 #include "tests/core/prove/predecessor_findings.h"
 #include "tests/core/prove/predecessors.h"
@@ -34,6 +35,8 @@ constexpr char kUsage[] =
     R"(usage: quotient-rules check [RULE...] [--instances N] [--seed N] [--record FILE]
        quotient-rules guards [RULE...] [--instances N] [--seed N]
        quotient-rules predecessors [--instances N] [--seed N]
+       quotient-rules generate [--operators NAME,...] [--size N] [--device DEVICE] [--without RULE,...]
+                               [--instances N] [--seed N]
 
 check applies each rule, or those named, in the graphs of tests/core/rules/cases and in random
 variations of them: other shapes, windows and orders of axes. Both sides are compared as elements of a
@@ -50,11 +53,19 @@ predecessors examines the rules of TASO and TENSAT (tests/core/prove/predecessor
 it is sound, repaired by a side condition or refused, whether the rules here derive it, the instances in
 which both sides were compared, and the equation. The status is 1 if that is not what the files say.
 
+generate looks for rules. It enumerates graphs up to a size, takes those with equal values for
+conjectures, and prints as rule text what the rules do not derive and what is proved. A table counts what
+is left after each step.
+
 Run it in the repository's root.
 
   --record FILE   write the certificates to FILE, as core/rules/certificates.txt has them
-  --instances N   graphs in which each rule applies (20)
+  --instances N   graphs in which each rule applies (20; generate: 10)
   --seed N        of everything random (0)
+  --operators     sets of operators (ours): taso, ours, or those that core/generate/universe.cc names
+  --size N        operators in a graph (3)
+  --device NAME   whose prices tell which side of a rule is cheaper: model:h200 or another data sheet
+  --without       rules that are taken to be unknown
 )";
 constexpr Program kProgram = {"quotient-rules", kUsage};
 
@@ -64,6 +75,10 @@ struct Options {
   std::optional<int64_t> instances;
   std::optional<int64_t> seed;
   std::string record;
+  std::optional<int64_t> size;
+  std::vector<std::string> operators;
+  std::vector<std::string> without;
+  std::string device;
 
   int num_instances() const { return static_cast<int>(instances.value_or(20)); }
   uint64_t first_seed() const { return static_cast<uint64_t>(seed.value_or(0)); }
@@ -73,22 +88,25 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
   const Flag flags[] = {NumberFlag("--instances", 1, options.instances),
                         NumberFlag("--seed", 0, options.seed),
-                        {"--record", [&options](absl::string_view value) {
-                           options.record = std::string(value);
-                           return absl::OkStatus();
-                         }}};
+                        NumberFlag("--size", 1, options.size),
+                        ListFlag("--operators", options.operators),
+                        ListFlag("--without", options.without),
+                        TextFlag("--device", options.device),
+                        TextFlag("--record", options.record)};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.words));
-  constexpr absl::string_view kCommands[] = {"check", "guards", "predecessors"};
+  static constexpr absl::string_view kCommands[] = {"check", "guards", "predecessors", "generate"};
   if (options.words.empty() ||
       std::ranges::find(kCommands, options.words[0]) == std::end(kCommands)) {
-    return WrongArgument("COMMAND", "wants check, guards or predecessors");
+    return WrongArgument("COMMAND", "wants check, guards, predecessors or generate");
   }
   options.command = options.words[0];
   options.words.erase(options.words.begin());
   const std::vector<std::string> names = rules::RuleNames();
-  for (const std::string& word : options.words) {
-    if (std::ranges::find(names, word) == names.end()) {
-      return WrongArgument("RULE", absl::StrCat("no rule is called ", word));
+  for (const std::vector<std::string>* const list : {&options.words, &options.without}) {
+    for (const std::string& word : *list) {
+      if (std::ranges::find(names, word) == names.end()) {
+        return WrongArgument("RULE", absl::StrCat("no rule is called ", word));
+      }
     }
   }
   return options;
@@ -201,7 +219,19 @@ absl::StatusOr<bool> Predecessors(const Options& options) {
   return as_expected;
 }
 
+absl::StatusOr<bool> Generate(const Options& options) {
+  prove::GenerateOptions generate;
+  if (!options.operators.empty()) generate.operators = options.operators;
+  generate.size = static_cast<int>(options.size.value_or(generate.size));
+  generate.instances = static_cast<int>(options.instances.value_or(generate.instances));
+  generate.seed = options.first_seed();
+  generate.without = options.without;
+  generate.device = options.device;
+  return prove::RunGenerate(generate);
+}
+
 absl::StatusOr<bool> Run(const Options& options) {
+  if (options.command == "generate") return Generate(options);
   if (options.command == "guards") return Guards(options);
   return options.command == "check" ? Check(options) : Predecessors(options);
 }

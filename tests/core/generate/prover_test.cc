@@ -1,0 +1,75 @@
+// Right equations are proved as generally as they hold, and wrong ones are refuted, even if they
+// hold in the shapes of a universe.
+
+#include "core/generate/prover.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/core/generate/small_universe.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::generate {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+class ProverTest : public ::testing::Test {
+ protected:
+  // The text of the rule, or "refuted".
+  std::string RuleOf(const std::string& left, const std::string& right) {
+    const auto proof =
+        Prove(terms_, terms_.Parse(left).value(), terms_.Parse(right).value(), {.instances = 6});
+    EXPECT_OK(proof.status());
+    if (!proof.ok() || !*proof) return "refuted";
+    tier_ = (*proof)->certificate.tier;
+    return (*proof)->rule;
+  }
+
+  const Universe universe_ = SmallUniverse();
+  Terms terms_{&universe_};
+  prove::Tier tier_ = prove::Tier::kNotApplied;
+};
+
+TEST_F(ProverTest, WhatHoldsEverywhereNeedsNoGuards) {
+  EXPECT_EQ(RuleOf("Neg(Add(x, y))", "Add(Neg(x), Neg(y))"),
+            "neg-add: Neg(Add(?x, ?y)) => Add(Neg(?x), Neg(?y))");
+  EXPECT_EQ(tier_, prove::Tier::kExact);
+  EXPECT_EQ(RuleOf("Concat[axis=1](Relu(x), Relu(y))", "Relu(Concat[axis=1](x, y))"),
+            "concat-relu-relu: Concat[?A](Relu(?x), Relu(?y)) => Relu(Concat[?A](?x, ?y))");
+  EXPECT_EQ(tier_, prove::Tier::kExactForAnyFunction);
+}
+
+TEST_F(ProverTest, WhatHoldsForSomeAxesIsGuarded) {
+  EXPECT_THAT(
+      RuleOf("Concat[axis=0](MatMul(x, w), MatMul(y, w))", "MatMul(Concat[axis=0](x, y), w)"),
+      HasSubstr("=> MatMul(Concat[?A](?x, ?y), ?w)"));
+  EXPECT_THAT(RuleOf("ReduceMax[axes=[1]](Concat[axis=0](x, y))",
+                     "Concat[axis=0](ReduceMax[axes=[1]](x), ReduceMax[axes=[1]](y))"),
+              EndsWith(" if two_axes(?A, ?B)"));
+}
+
+TEST_F(ProverTest, WhatFailsForNothingAsksForElements) {
+  EXPECT_THAT(RuleOf("ReduceMax[axes=[1]](Relu(x))", "Relu(ReduceMax[axes=[1]](x))"),
+              EndsWith(" if has_elements(?x)"));
+}
+
+TEST_F(ProverTest, WrongEquationsAreRefuted) {
+  EXPECT_EQ(RuleOf("Relu(Add(x, y))", "Add(Relu(x), Relu(y))"), "refuted");
+  EXPECT_EQ(RuleOf("Concat[axis=0](x, y)", "Concat[axis=0](y, x)"), "refuted");
+  // Numbers between 0 and 1 are larger than their squares, those beyond 1 are not.
+  EXPECT_EQ(RuleOf("Max(x, Mul(Relu(x), Relu(x)))", "Relu(x)"), "refuted");
+  // In an image of 4x4, a window of 9x9 is everything.
+  EXPECT_EQ(RuleOf("MaxPool[kernel_shape=[5,5], pads=[2,2,2,2]](MaxPool[kernel_shape=[5,5], "
+                   "pads=[2,2,2,2]](i))",
+                   "Max(i, GlobalMaxPool(i))"),
+            "refuted");
+}
+
+TEST_F(ProverTest, NoRuleIsMadeOfAVariable) { EXPECT_EQ(RuleOf("x", "Neg(Neg(x))"), "refuted"); }
+
+}  // namespace
+}  // namespace quotient::generate
