@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -153,8 +154,8 @@ Names SitesOf(const Json& journal, const std::string& rule) {
 }
 
 struct Finding {
-  Names
-      rules;  // Without them, the check accepts the result. Empty if it accepts it with all rules.
+  // Without them, the check accepts the result. Empty if it accepts it with all rules.
+  Names rules;
   Names sites;
   int trials = 0;
 };

@@ -10,10 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/substitute.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/stop.h"
-#include "core/kernels/cuda/constant_pool.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "core/kernels/partition.h"
 #include "core/timing/service.h"
@@ -228,7 +226,7 @@ TEST(CudaBackendTest, AWayThatDoesNotRunDoesNotTakeTheOthersAlong) {
   EXPECT_EQ(kernels.front()->plan(), expected[1]->plan());
 }
 
-// Tells what lies on it.
+// Counts compilations, and can make the first one wait for a second.
 // Thread-safe.
 class Compilations {
  public:
@@ -254,19 +252,7 @@ class Compilations {
   int count_ = 0;
 };
 
-class CountingGpu : public ForwardingGpu {
- public:
-  explicit CountingGpu(int64_t* uploaded) : uploaded_(*uploaded) {}
-  absl::Status Upload(DeviceAddress to, const void* from, int64_t bytes) override {
-    uploaded_ += bytes;
-    return ForwardingGpu::Upload(to, from, bytes);
-  }
-
- private:
-  int64_t& uploaded_;
-};
-
-// Counts what is compiled, and on how many threads.
+// Reports each of its compilations.
 class CompilingGpu : public ForwardingGpu {
  public:
   explicit CompilingGpu(Compilations* seen) : seen_(*seen) {}
@@ -316,48 +302,6 @@ TEST(CudaBackendTest, KernelsOfAGraphAreCompiledAtOnceAndEachOnce) {
   const auto backend = NewBackend(std::make_unique<CompilingGpu>(&seen), {.compile_threads = 2});
   ASSERT_OK(backend->CompileGraph(GraphOf({"products", kGraph}), nullptr));
   EXPECT_EQ(seen.count(), 2);
-}
-
-TEST(CudaBackendTest, GraphsShareConstantsOfTheSameContent) {
-  constexpr char kGraph[] = R"(
-    input x: float32[4,8]
-    const w: float32[8,6] = random($0)
-    y = MatMul(x, w)
-    output y
-  )";
-  int64_t uploaded = 0;
-  const auto backend = NewBackend(std::make_unique<CountingGpu>(&uploaded), CudaOptions());
-  const auto compile = [&](int seed) {
-    auto executable =
-        backend->CompileGraph(GraphOf({"product", absl::Substitute(kGraph, seed)}), {});
-    EXPECT_OK(executable);
-    return *std::move(executable);
-  };
-  auto first = compile(1);
-  const int64_t weights = uploaded;
-  EXPECT_GT(weights, 0);
-  const auto same = compile(1);
-  EXPECT_EQ(uploaded, weights);
-  const auto other = compile(2);
-  EXPECT_EQ(uploaded, 2 * weights);
-  // They stay as long as one of the graphs does, and are right.
-  first = nullptr;
-  const auto third = compile(1);
-  EXPECT_EQ(uploaded, 2 * weights);
-  ExpectReference(*backend, GraphOf({"product", absl::Substitute(kGraph, 1)}), 1);
-}
-
-TEST(CudaBackendTest, ConstantsThatNobodyUsesAreFreed) {
-  int64_t uploaded = 0;
-  CountingGpu gpu(&uploaded);
-  ConstantPool pool(&gpu);
-  const std::vector<std::byte> bytes(100, std::byte{7});
-  ASSERT_OK(pool.Get(bytes));
-  ASSERT_OK_AND_ASSIGN(const auto held, pool.Get(bytes));
-  EXPECT_EQ(uploaded, 200);
-  ASSERT_OK_AND_ASSIGN(const auto again, pool.Get(bytes));
-  EXPECT_EQ(again, held);
-  EXPECT_EQ(uploaded, 200);
 }
 
 // Its own kernels compute nothing where they read and write the same memory.
