@@ -4,6 +4,7 @@
 #include "core/onnx/detached_weights.h"
 #include "core/onnx/external_reference.h"
 #include "core/onnx/proto.h"
+#include "core/onnx/schema.h"
 #include "core/onnx/weights.h"
 
 namespace quotient::onnx {
@@ -29,7 +30,10 @@ std::optional<model::AttributeMap> ReadAttributes(const NodeProto& node) {
   return attributes;
 }
 
-std::string CanonicalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+int64_t OldestOpset(const std::string& domain, const std::string& op, int64_t opset) {
+  const bool is_known = domain.empty() && opset > 0 && opset <= NewestOpset();
+  return is_known ? SinceOpset(op, static_cast<int>(opset)) : opset;
+}
 
 void AddInput(const std::string& name, const NodeInput& input, GraphProto* graph) {
   if (input.constant.has_value()) {
@@ -61,18 +65,18 @@ absl::StatusOr<RuntimeGraph> ReadRuntimeGraph(absl::string_view model) {
   }
   absl::flat_hash_map<std::string, int64_t> opsets;
   for (const auto& import : proto.opset_import()) {
-    opsets[CanonicalDomain(import.domain())] = import.version();
+    opsets[std::string(CanonicalDomain(import.domain()))] = import.version();
   }
   RuntimeGraph graph;
   for (const TensorProto& tensor : proto.graph().initializer()) {
     graph.initializers.insert(tensor.name());
   }
   for (const NodeProto& node : proto.graph().node()) {
-    const std::string domain = CanonicalDomain(node.domain());
+    const std::string domain(CanonicalDomain(node.domain()));
     graph.nodes.push_back({.name = node.name(),
                            .domain = domain,
                            .op = node.op_type(),
-                           .opset = opsets[domain],
+                           .opset = OldestOpset(domain, node.op_type(), opsets[domain]),
                            .attributes = ReadAttributes(node),
                            .inputs = {node.input().begin(), node.input().end()},
                            .outputs = {node.output().begin(), node.output().end()}});

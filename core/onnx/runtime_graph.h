@@ -22,7 +22,9 @@ struct RuntimeNode {
   std::string name;
   std::string domain;  // "" for ONNX's own.
   std::string op;
-  int64_t opset = 0;  // The version of the domain.
+  // The version of the domain, or the oldest one at which the operator is the same (SinceOpset), so
+  // that equal nodes of models of different opsets are equal.
+  int64_t opset = 0;
   // Nullopt if it has attributes that model::Attribute cannot hold, such as subgraphs.
   std::optional<model::AttributeMap> attributes;
   std::vector<std::string> inputs;  // "" if left out, as outputs are.

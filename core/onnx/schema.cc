@@ -74,6 +74,12 @@ bool IsDeprecated(absl::string_view op, int opset) {
   return schema != nullptr && schema->Deprecated();
 }
 
+int SinceOpset(absl::string_view op, int opset) {
+  const OpSchema* const schema = FindSchema(op, opset);
+  if (schema == nullptr || opset < kBroadcastingOpset) return opset;
+  return std::max(schema->since_version(), kBroadcastingOpset);
+}
+
 bool SameMeaning(absl::string_view op, int opset_a, int opset_b) {
   return FindRow(op, opset_a) == FindRow(op, opset_b);
 }

@@ -25,6 +25,7 @@ class SystemProbe : public Probe {
   }
   // One thread alone never sleeps in a sample, so what is missing from its CPU time tells as much.
   int64_t WaitedNs() override { return who_ == RUSAGE_SELF ? waited_.TotalNs() : 0; }
+  bool IsAnyWaiting() override { return who_ == RUSAGE_SELF && waited_.IsAnyWaiting(); }
   std::optional<int64_t> CpuNs() override {
     timespec time;
     if (who_ != RUSAGE_THREAD || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) {
@@ -59,8 +60,9 @@ Stopwatch::Reading Stopwatch::Stop() const {
   const int64_t used_ns = has_cpu ? *cpu_ns - *cpu_ns_ : wall_ns;
   const bool was_preempted = probe_.InvoluntarySwitches() != switches_;
   const int64_t without_core_ns = std::max(waited_ns, was_preempted ? wall_ns - used_ns : 0);
-  const bool clean =
-      waited_ns >= 0 && without_core_ns <= wall_ns / (was_preempted ? kPreempted : kWoken);
+  const bool clean = waited_ns >= 0 &&
+                     without_core_ns <= wall_ns / (was_preempted ? kPreempted : kWoken) &&
+                     !probe_.IsAnyWaiting();
   return {static_cast<double>(clean ? wall_ns : used_ns) * 1e-3, clean};
 }
 

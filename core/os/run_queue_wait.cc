@@ -6,6 +6,7 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -34,30 +35,92 @@ int64_t WaitingNs(int file) {
   return figures.size() > 1 && absl::SimpleAtoi(figures[1], &waiting) ? waiting : 0;
 }
 
-}  // namespace
-
-RunQueueWait::~RunQueueWait() {
-  for (const int file : files_) close(file);
+// Returns the state in a stat file, "PID (NAME) STATE ...". The name may have parentheses, too.
+char State(int file) {
+  std::array<char, 64> text;
+  const ssize_t size = pread(file, text.data(), text.size(), 0);
+  if (size <= 0) return 0;
+  const absl::string_view read(text.data(), static_cast<size_t>(size));
+  const size_t name_end = read.rfind(") ");
+  return name_end == absl::string_view::npos || name_end + 2 >= read.size() ? 0
+                                                                            : read[name_end + 2];
 }
 
+// The clock of a thread's CPU time, as pthread_getcpuclockid makes it of the thread's id in Linux.
+clockid_t CpuClockOf(pid_t thread) {
+  constexpr int kOfOneThread = 4;
+  constexpr int kBySchedule = 2;
+  return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | kOfOneThread | kBySchedule);
+}
+
+std::optional<int64_t> CpuNs(clockid_t clock) {
+  timespec time;
+  if (clock_gettime(clock, &time) != 0) return std::nullopt;  // The thread has ended.
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Whether the clocks advance between two looks at them, one directly after the other.
+bool AreCpuClocksFine() {
+  timespec resolution;
+  return clock_getres(CLOCK_THREAD_CPUTIME_ID, &resolution) == 0 && resolution.tv_sec == 0 &&
+         resolution.tv_nsec <= 100;
+}
+
+}  // namespace
+
+RunQueueWait::~RunQueueWait() { Close(); }
+
 int64_t RunQueueWait::TotalNs() {
-  if (const uint64_t threads = CountThreads(); threads != known_threads_) {
-    FindThreads();
-    known_threads_ = threads;
-  }
+  FindNewThreads();
   int64_t total = 0;
-  for (const int file : files_) total += WaitingNs(file);
+  for (const Thread& thread : threads_) total += WaitingNs(thread.schedstat);
   return total;
 }
 
+bool RunQueueWait::IsAnyWaiting() {
+  static const bool are_clocks_fine = AreCpuClocksFine();
+  if (!are_clocks_fine) return false;
+  FindNewThreads();
+  std::vector<std::optional<int64_t>> used;
+  for (const Thread& thread : threads_) used.push_back(CpuNs(thread.cpu_clock));
+  const pid_t self = gettid();
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const Thread& thread = threads_[i];
+    // A thread that has a core uses it.
+    if (thread.id == self || CpuNs(thread.cpu_clock) != used[i]) continue;
+    constexpr char kReadyToRun = 'R';
+    if (State(thread.stat) == kReadyToRun) return true;
+  }
+  return false;
+}
+
+void RunQueueWait::FindNewThreads() {
+  const uint64_t threads = CountThreads();
+  if (threads == known_threads_) return;
+  Close();
+  FindThreads();
+  known_threads_ = threads;
+}
+
 void RunQueueWait::FindThreads() {
-  for (const int file : files_) close(file);
-  files_.clear();
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(kTasks, error)) {
-    const int file = open((entry.path() / "schedstat").c_str(), O_RDONLY | O_CLOEXEC);
-    if (file >= 0) files_.push_back(file);
+    const std::filesystem::path& path = entry.path();
+    pid_t id = 0;
+    if (!absl::SimpleAtoi(path.filename().string(), &id)) continue;
+    threads_.push_back({.id = id,
+                        .schedstat = open((path / "schedstat").c_str(), O_RDONLY | O_CLOEXEC),
+                        .stat = open((path / "stat").c_str(), O_RDONLY | O_CLOEXEC),
+                        .cpu_clock = CpuClockOf(id)});
   }
+}
+
+void RunQueueWait::Close() {
+  for (const Thread& thread : threads_) {
+    if (thread.schedstat >= 0) close(thread.schedstat);
+    if (thread.stat >= 0) close(thread.stat);
+  }
+  threads_.clear();
 }
 
 }  // namespace quotient::os

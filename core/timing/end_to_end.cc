@@ -89,10 +89,11 @@ class Measurement {
   // chance are dropped after any turn, not only at the evaluations that first_evaluation schedules.
   static constexpr double kFewEvaluations = 4;
 
+  size_t rows_per_turn() const { return warm_ ? options_.samples_per_visit : 1; }
+
   absl::Status TakeTurn(bool forwards) {
     const size_t first = samples_.size();
-    samples_.resize(first + (warm_ ? options_.samples_per_visit : 1),
-                    std::vector<Sample>(executables_.size()));
+    samples_.resize(first + rows_per_turn(), std::vector<Sample>(executables_.size()));
     for (size_t k = 0; k < racing_.size(); ++k) {
       const size_t i = racing_[forwards ? k : racing_.size() - 1 - k];
       if (warm_) QUOTIENT_RETURN_IF_ERROR(executables_[i]->Run());
@@ -143,10 +144,11 @@ class Measurement {
   // the part of all turns taken so far. As this never declares a candidate faster, looking often
   // does not make a false winner more likely.
   void DropHopeless(double share) {
-    const bool clean_only = MostlyClean();
+    // Where samples are contaminated, an interval stays wide and then becomes narrow at once.
+    if (!MostlyClean()) return;
     std::erase_if(racing_, [&](size_t i) {
       if (i == 0) return false;
-      const RatioStatistics ratio = RatioOf(i, clean_only);
+      const RatioStatistics ratio = RatioOf(i, true);
       // Intervals shrink with the root of the number of samples. The ratio may still turn out lower
       // by half of its present uncertainty.
       const double half = (ratio.interval.high - ratio.interval.low) / 2;
@@ -175,27 +177,70 @@ class Measurement {
     return true;
   }
 
+  // The samples of an executable that count, and those of the first one that they are paired with.
+  struct Pairs {
+    std::vector<double> own;
+    std::vector<double> first;
+  };
+
+  // Clean samples, taken one after the other.
+  Pairs CleanPairs(size_t i) const {
+    Pairs pairs;
+    for (const std::vector<Sample>& row : samples_) {
+      if (!row[i].taken || !row[0].clean || !row[i].clean) continue;
+      pairs.own.push_back(row[i].us);
+      pairs.first.push_back(row[0].us);
+    }
+    return pairs;
+  }
+
+  // The fastest samples of each visit.
+  Pairs Visits(size_t i) const {
+    Pairs pairs;
+    const size_t rows = rows_per_turn();
+    for (size_t row = 0; row < samples_.size() && samples_[row][i].taken; row += rows) {
+      const auto fastest = [&](size_t executable) {
+        double us = samples_[row][executable].us;
+        for (size_t k = row; k < row + rows; ++k) us = std::min(us, samples_[k][executable].us);
+        return us;
+      };
+      pairs.own.push_back(fastest(i));
+      pairs.first.push_back(fastest(0));
+    }
+    return pairs;
+  }
+
   RunStatistics RunsOf(size_t i, bool clean_only) const {
     std::vector<double> samples;
-    for (const std::vector<Sample>& row : samples_) {
-      if (row[i].taken && (row[i].clean || !clean_only)) samples.push_back(row[i].us);
+    if (clean_only) {
+      for (const std::vector<Sample>& row : samples_) {
+        if (row[i].taken && row[i].clean) samples.push_back(row[i].us);
+      }
+    } else {
+      samples = Visits(i).own;
     }
     return {Median(samples), Quantile(samples, 0.1), Quantile(samples, 0.9),
             *std::min_element(samples.begin(), samples.end()), static_cast<int>(samples.size())};
   }
 
   RatioStatistics RatioOf(size_t i, bool clean_only) const {
-    constexpr double kQuantile = 0.25;
-    std::vector<double> first;
-    std::vector<double> own;
-    for (const std::vector<Sample>& row : samples_) {
-      if (!row[i].taken || (clean_only && !(row[0].clean && row[i].clean))) continue;
-      first.push_back(row[0].us);
-      own.push_back(row[i].us);
+    const Pairs pairs = clean_only ? CleanPairs(i) : Visits(i);
+    RatioStatistics ratio{.of_medians = Median(pairs.own) / Median(pairs.first),
+                          .pairs = static_cast<int>(pairs.own.size())};
+    if (clean_only) {
+      constexpr double kQuantile = 0.25;
+      ratio.value = Quantile(pairs.own, kQuantile) / Quantile(pairs.first, kQuantile);
+      ratio.interval = BootstrapQuantileRatio(pairs.own, pairs.first, kQuantile,
+                                              options_.confidence, options_.seed);
+    } else {
+      std::vector<double> ratios;
+      for (size_t k = 0; k < pairs.own.size(); ++k) {
+        ratios.push_back(pairs.own[k] / pairs.first[k]);
+      }
+      ratio.value = Median(ratios);
+      ratio.interval = BootstrapMedian(ratios, options_.confidence, options_.seed);
     }
-    return {Quantile(own, kQuantile) / Quantile(first, kQuantile),
-            BootstrapQuantileRatio(own, first, kQuantile, options_.confidence, options_.seed),
-            Median(own) / Median(first), static_cast<int>(own.size())};
+    return ratio;
   }
 
   const std::span<kernels::Executable* const> executables_;

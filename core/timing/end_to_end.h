@@ -9,11 +9,18 @@
 // quartiles of their times: a disturbance only ever makes a run longer, so the lower part of the
 // samples is the most reliable.
 //
+// On a machine that is kept busy no part is reliable. Threads of a kernel that find no core leave
+// its work to the others, so a graph takes one time or another, or several, by chance. Then the
+// median is taken of the ratios of single visits: that of the candidate by the visit of the first
+// executable in the same turn, each counted by its fastest sample. What disturbs one visit or the
+// other moves a ratio up as often as down.
+//
 // After 16, 32, 64, ... turns the samples are evaluated. Candidates whose gain is surely below
 // least_gain are dropped, and so is the slower half of the others (successive halving). The
 // measurement ends when one candidate is left and is surely faster, when none is left, or when the
 // time is up. A candidate is also dropped if the time that is left cannot show that it is faster
-// than the first executable. If there is only time for few turns, that is checked after each turn.
+// than the first executable, unless samples are contaminated. If there is only time for few turns,
+// that is checked after each turn.
 
 #include <cstdint>
 #include <span>
@@ -56,10 +63,10 @@ struct RunStatistics {
 
 // time(candidate) / time(first): below 1, the candidate is faster.
 struct RatioStatistics {
-  double value = 1;  // Ratio of the lower quartiles.
+  double value = 1;  // Ratio of the lower quartiles, or median of the ratios if contaminated.
   Interval interval{1, 1};
   double of_medians = 1;
-  int pairs = 0;  // Number of pairs of samples, one of the candidate and one of the first.
+  int pairs = 0;  // Number of pairs, one sample or visit of the candidate and one of the first.
   // Whether the candidate is faster by every measure that a report shows.
   bool surely_faster() const { return interval.high < 1 && of_medians < 1; }
   // Whether it is slower by each of them.
@@ -69,8 +76,9 @@ struct RatioStatistics {
 struct EndToEndResult {
   std::vector<RunStatistics> runs;      // Parallel to the executables.
   std::vector<RatioStatistics> ratios;  // Parallel to the executables; the first ratio is 1.
-  // Whether more than half of the pairs of some executable were contaminated (probe.h). Then all
-  // samples count, and contaminated ones count by their CPU time where kernels use one thread.
+  // Whether more than half of the pairs of some executable were contaminated (probe.h). Then the
+  // fastest sample of each visit counts, and contaminated ones count by their CPU time where kernels
+  // use one thread.
   bool contaminated = false;
 };
 

@@ -49,6 +49,7 @@ class Series {
     const double us = reading.us / runs_;
     if (failed_) return;
     ++rounds_;
+    sampled_us_ += elapsed_us_;
     all_.push_back(us);
     if (!reading.clean) return;
     clean_.push_back(us);
@@ -56,7 +57,10 @@ class Series {
     minimum_ = minimum_ == 0 ? us : std::min(minimum_, us);
   }
 
-  bool done() const { return failed_ || rounds_ >= max_rounds_ || settled(); }
+  bool done() const {
+    if (failed_ || settled()) return true;
+    return rounds_ >= max_rounds_ && (enough_clean() || sampled_us_ >= protocol_.budget_us);
+  }
 
   Timing Result() const {
     Timing timing;
@@ -106,6 +110,7 @@ class Series {
   int runs_ = 1;
   int max_rounds_ = 0;
   double elapsed_us_ = 0;  // What the last sample took by the host's clock.
+  double sampled_us_ = 0;  // What all samples took by it.
   int rounds_ = 0;
   int improved_in_round_ = 0;
   double minimum_ = 0;       // Minimum of the clean samples; 0 if there is none yet.

@@ -16,7 +16,8 @@
 //      sample is clean (kernels::DeviceReading).
 //   4. A kernel is done when enough of its samples are clean and its clean minimum has not improved
 //      by 1 % for stable_rounds rounds. If that does not happen within max_rounds, it is noisy; a
-//      slow kernel, which gets fewer rounds, only needs enough clean samples.
+//      slow kernel, which gets fewer rounds, only needs enough clean samples. Where few samples are
+//      clean, as on a machine that is kept busy, it gets more rounds, for budget_us.
 //   5. Noisy kernels are timed again after a pause, since the disturbance may have ended.
 
 #include <memory>
@@ -45,7 +46,7 @@ struct Protocol {
   // budget_us, but at least fewest_rounds.
   double budget_us = 60'000;
   int fewest_rounds = 3;
-  int max_retries = 3;       // How often noisy kernels are timed again.
+  int max_retries = 1;       // How often noisy kernels are timed again.
   double pause_us = 20'000;  // Pause before each of these attempts.
 };
 

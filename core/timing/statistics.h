@@ -23,4 +23,7 @@ Interval BootstrapQuantileRatio(const std::vector<double>& numerators,
                                 const std::vector<double>& denominators, double q,
                                 double confidence, uint64_t seed);
 
+// The same of the median of `values`.
+Interval BootstrapMedian(const std::vector<double>& values, double confidence, uint64_t seed);
+
 }  // namespace quotient::timing

@@ -19,6 +19,7 @@ class ClockProbe : public os::Probe {
   int64_t NowNs() override { return clock_.NowNs(); }
   int64_t InvoluntarySwitches() override { return 0; }
   int64_t WaitedNs() override { return 0; }
+  bool IsAnyWaiting() override { return false; }
   std::optional<int64_t> CpuNs() override { return std::nullopt; }
 
  private:

@@ -50,6 +50,26 @@ TEST(RuntimeGraphTest, ANodeWithSubgraphsHasNoAttributesThatCouldBeWritten) {
   EXPECT_FALSE(graph.nodes[0].attributes.has_value());
 }
 
+TEST(RuntimeGraphTest, AnOperatorThatHasNotChangedIsTheSameAtAllOpsets) {
+  const auto opset_of = [](int64_t opset, const char* op) {
+    auto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 13]>
+      g (float[2] x) => (float[2] y) { y = Neg(x) })");
+    model.mutable_opset_import(0)->set_version(opset);
+    model.mutable_graph()->mutable_node(0)->set_op_type(op);
+    const auto graph = ReadRuntimeGraph(model.SerializeAsString());
+    EXPECT_OK(graph.status());
+    return graph.ok() ? graph->nodes[0].opset : 0;
+  };
+  EXPECT_EQ(opset_of(14, "LSTM"), 14);
+  EXPECT_EQ(opset_of(17, "LSTM"), 14);
+  EXPECT_EQ(opset_of(13, "LSTM"), 7);
+  EXPECT_EQ(opset_of(9, "Flatten"), 9);
+  EXPECT_EQ(opset_of(8, "Flatten"), 7) << "older opsets have other rules for broadcasting";
+  EXPECT_EQ(opset_of(6, "Flatten"), 6);
+  EXPECT_EQ(opset_of(17, "Unknown"), 17);
+  EXPECT_EQ(opset_of(1'000'000'000'000, "LSTM"), 1'000'000'000'000);
+}
+
 TEST(RuntimeGraphTest, WhatIsNoModelIsRefused) {
   EXPECT_THAT(ReadRuntimeGraph("no model"), StatusIs(absl::StatusCode::kInvalidArgument));
 }

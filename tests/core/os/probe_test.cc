@@ -12,11 +12,13 @@ class FakeProbe : public Probe {
   int64_t NowNs() override { return now_ns; }
   int64_t InvoluntarySwitches() override { return switches; }
   int64_t WaitedNs() override { return waited_ns; }
+  bool IsAnyWaiting() override { return is_any_waiting; }
   std::optional<int64_t> CpuNs() override { return cpu_ns; }
 
   int64_t now_ns = 5;
   int64_t switches = 7;
   int64_t waited_ns = 11;
+  bool is_any_waiting = false;
   std::optional<int64_t> cpu_ns = 13;
 };
 
@@ -64,6 +66,11 @@ TEST_F(StopwatchTest, SeveralThreadsAreJudgedByHowLongTheyWaited) {
   EXPECT_FALSE(Several(1000, 20, 2).clean);
   EXPECT_TRUE(Several(1000, 20, 0).clean) << "nobody was preempted: threads were woken";
   EXPECT_FALSE(Several(1000, 60, 0).clean);
+}
+
+TEST_F(StopwatchTest, ASampleAtWhoseEndAThreadWaitsIsNotClean) {
+  probe_.is_any_waiting = true;
+  EXPECT_FALSE(Several(1000, 0, 0).clean);
 }
 
 TEST_F(StopwatchTest, AThreadThatEndedLeavesNoWait) { EXPECT_FALSE(Several(1000, -1, 0).clean); }

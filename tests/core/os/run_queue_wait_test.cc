@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "core/base/clock.h"
@@ -44,6 +46,43 @@ TEST(RunQueueWaitTest, GrowsWhileTwoThreadsWantOneCore) {
     });
   }
   EXPECT_GE(after, before + 1'000'000);
+}
+
+// One of two threads that want one core has it, so the other waits, whichever that is. A third one
+// looks, on whatever core.
+TEST(RunQueueWaitTest, SeesAThreadThatWaits) {
+  RunQueueWait wait;
+  const int core = sched_getcpu();
+  std::atomic<bool> end{false};
+  const auto compute = [&] {
+    PinToCore(core);
+    while (!end.load()) {
+    }
+  };
+  std::jthread busy(compute);
+  std::jthread also_busy(compute);
+  // Whoever looks for ever has found a broken meter.
+  while (!wait.IsAnyWaiting()) {
+  }
+  end.store(true);
+}
+
+TEST(RunQueueWaitTest, AThreadThatSleepsDoesNotWait) {
+  RunQueueWait wait;
+  std::mutex mutex;
+  std::condition_variable woken;
+  bool end = false;
+  std::jthread sleeper([&] {
+    std::unique_lock lock(mutex);
+    woken.wait(lock, [&] { return end; });
+  });
+  while (wait.IsAnyWaiting()) {  // It may take a while until it sleeps.
+  }
+  {
+    const std::lock_guard lock(mutex);
+    end = true;
+  }
+  woken.notify_one();
 }
 
 }  // namespace

@@ -87,7 +87,40 @@ TEST_F(EndToEndTest, WithoutCleanPairsAllAreTakenAndItSaysSo) {
   const auto b = Make('b', [](int) { return 20'000; });
   ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
   EXPECT_TRUE(result.contaminated);
-  EXPECT_EQ(result.ratios[1].pairs, 4 * 3);
+  EXPECT_EQ(result.ratios[1].pairs, 4) << "each visit counts once";
+  EXPECT_DOUBLE_EQ(result.ratios[1].value, 2);
+}
+
+// As two threads are on two cores that are kept busy: a thread that finds no core leaves its work
+// to the other one.
+TEST_F(EndToEndTest, OnABusyMachineVisitsAreCompared) {
+  for (int seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    options_ = {.max_turns = 128, .samples_per_visit = 1};
+    Rng rng(seed);
+    const auto by_chance = [&](double us) {
+      probe_.Interrupt();
+      const double noise = rng.Uniform(1, 1.02);
+      return us * noise * (rng.Uniform(0, 1) < 0.25 ? 0.6 : 1);
+    };
+    const auto a = Make('a', [&](int) { return by_chance(10'000); });
+    const auto b = Make('b', [&](int) { return by_chance(9'500); });
+    ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+    EXPECT_TRUE(result.contaminated);
+    EXPECT_NEAR(result.ratios[1].value, 0.95, 0.02);
+    EXPECT_LT(result.ratios[1].interval.high, 1);
+  }
+}
+
+TEST_F(EndToEndTest, TheFastestSampleOfADisturbedVisitCounts) {
+  const auto a = Make('a', [this](int run) {
+    probe_.Interrupt();
+    return run % 4 == 0 ? 10'000 : 40'000 + 1'000 * (run % 7);
+  });
+  const auto b = Make('b', [](int) { return 20'000; });
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+  EXPECT_TRUE(result.contaminated);
+  EXPECT_DOUBLE_EQ(result.runs[0].median_us, 10'000);
   EXPECT_DOUBLE_EQ(result.ratios[1].value, 2);
 }
 

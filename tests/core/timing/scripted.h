@@ -21,6 +21,7 @@ class ScriptedProbe : public os::Probe {
   int64_t NowNs() override { return clock_->NowNs(); }
   int64_t InvoluntarySwitches() override { return switches_; }
   int64_t WaitedNs() override { return waited_ns_; }
+  bool IsAnyWaiting() override { return false; }
   std::optional<int64_t> CpuNs() override {
     if (!has_cpu_time_) return std::nullopt;
     return clock_->NowNs() - stolen_ns_;
