@@ -59,7 +59,8 @@ class Series {
 
   bool done() const {
     if (failed_ || settled()) return true;
-    return rounds_ >= max_rounds_ && (enough_clean() || sampled_us_ >= protocol_.budget_us);
+    const bool may_become_clean = !clean_.empty() && !enough_clean();
+    return rounds_ >= max_rounds_ && (!may_become_clean || sampled_us_ >= protocol_.budget_us);
   }
 
   Timing Result() const {

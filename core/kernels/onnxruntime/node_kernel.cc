@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -24,8 +25,8 @@ constexpr char kPrefix[] = "ort:";
 // Attributes of a spec that ONNX's operator does not have. Their names have a dot, which ONNX's
 // never do.
 constexpr char kOpset[] = "ort.opset";
-// For each input the position of the first input with the same value. Present only if some value is
-// read twice.
+// For each input the position of the first input with the same value. Present only if some value that
+// is no constant is read twice.
 constexpr char kFirst[] = "ort.first";
 // Followed by the position of an operand.
 constexpr char kContent[] = "ort.content.";      // All of it.
@@ -86,14 +87,17 @@ void AddContent(absl::string_view op, size_t index, const OutputSummary& summary
   }
 }
 
-// For each input the first one of that name; empty if all differ.
-model::Ints FirstOfSame(const std::vector<std::string>& inputs) {
+// For each input the first one of that name; empty if all differ. Whether equal constants are one
+// value in a file says nothing of the time, so each is taken for a value of its own.
+model::Ints FirstOfSame(const std::vector<std::string>& inputs,
+                        const absl::flat_hash_set<std::string>& constants) {
   model::Ints first;
   bool differ = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto same = std::ranges::find(inputs, inputs[i]) - inputs.begin();
-    differ = differ && (inputs[i].empty() || same == static_cast<int64_t>(i));
-    first.push_back(same);
+    const auto own = static_cast<int64_t>(i);
+    const bool is_own = inputs[i].empty() || constants.contains(inputs[i]);
+    first.push_back(is_own ? own : std::ranges::find(inputs, inputs[i]) - inputs.begin());
+    differ = differ && first.back() == own;
   }
   return differ ? model::Ints() : first;
 }
@@ -173,7 +177,7 @@ absl::StatusOr<KernelSpec> SpecOfNode(const onnx::RuntimeNode& node,
   spec.op = absl::StrCat(kPrefix, node.domain, ":", node.op);
   spec.attributes = *node.attributes;
   spec.attributes.Set(kOpset, node.opset);
-  if (model::Ints first = FirstOfSame(node.inputs); !first.empty()) {
+  if (model::Ints first = FirstOfSame(node.inputs, graph.initializers); !first.empty()) {
     spec.attributes.Set(kFirst, std::move(first));
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {

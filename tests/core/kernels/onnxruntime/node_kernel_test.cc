@@ -171,6 +171,15 @@ TEST_F(NodeKernelTest, AValueThatIsReadTwiceIsOneInput) {
   EXPECT_FALSE(once.attributes.Has("ort.first")) << "what is left out is no value";
 }
 
+TEST_F(NodeKernelTest, AConstantThatIsReadTwiceIsLikeTwoConstants) {
+  values_.emplace("v", Summary(DType::kFloat32));
+  graph_.initializers.insert("v");
+  const KernelSpec shared = SpecOf(Node("LSTM", {"x", "w", "w"}));
+  EXPECT_EQ(shared, SpecOf(Node("LSTM", {"x", "w", "v"})));
+  EXPECT_THAT(ModelOfNode(shared).inputs, SizeIs(1));
+  EXPECT_NE(SpecOf(Node("Mul", {"x", "x"})), SpecOf(Node("Mul", {"x", "y"})));
+}
+
 TEST_F(NodeKernelTest, EqualSpecsAreEqualModels) {
   const KernelSpec spec = SpecOf(Node("FusedMatMul", {"x", "w"}));
   const NodeModel a = ModelOfNode(spec), b = ModelOfNode(spec);
