@@ -31,8 +31,8 @@ inline absl::string_view CanonicalDomain(absl::string_view domain) {
 const ::onnx::OpSchema* FindSchema(absl::string_view op, int opset);
 bool IsDeprecated(absl::string_view op, int opset);
 
-// The oldest opset, but not before kBroadcastingOpset, at which an operator of the default domain is
-// defined as it is at `opset`. Returns `opset` for what is older, or unknown there.
+// The oldest opset, but not before kBroadcastingOpset, at which an operator of the default domain
+// is defined as it is at `opset`. Returns `opset` for what is older, or unknown there.
 int SinceOpset(absl::string_view op, int opset);
 
 // Whether an operator of the default domain has the same meaning at both opsets. True for operators

@@ -8,9 +8,9 @@
 
 namespace quotient::os {
 
-// Tells how long the threads of this process were ready to run but had no core. This includes a case
-// that getrusage does not count: a thread is woken on a core where another process keeps running
-// for a while. Not thread-safe.
+// Tells how long the threads of this process were ready to run but had no core. This includes a
+// case that getrusage does not count: a thread is woken on a core where another process keeps
+// running for a while. Not thread-safe.
 class RunQueueWait {
  public:
   RunQueueWait() = default;
@@ -26,7 +26,8 @@ class RunQueueWait {
 
   // Whether a thread other than the calling one is waiting at this moment. TotalNs() does not have
   // that wait yet: a thread may wait all the while that the others compute, and then the scheduler
-  // has counted nothing. Takes about a microsecond per thread, and a few more for each that is idle.
+  // has counted nothing. Takes about a microsecond per thread, and a few more for each that is
+  // idle.
   bool IsAnyWaiting();
 
  private:

@@ -77,8 +77,8 @@ struct EndToEndResult {
   std::vector<RunStatistics> runs;      // Parallel to the executables.
   std::vector<RatioStatistics> ratios;  // Parallel to the executables; the first ratio is 1.
   // Whether more than half of the pairs of some executable were contaminated (probe.h). Then the
-  // fastest sample of each visit counts, and contaminated ones count by their CPU time where kernels
-  // use one thread.
+  // fastest sample of each visit counts, and contaminated ones count by their CPU time where
+  // kernels use one thread.
   bool contaminated = false;
 };
 

@@ -16,8 +16,8 @@
 //      sample is clean (kernels::DeviceReading).
 //   4. A kernel is done when enough of its samples are clean and its clean minimum has not improved
 //      by 1 % for stable_rounds rounds. If that does not happen within max_rounds, it is noisy; a
-//      slow kernel, which gets fewer rounds, only needs enough clean samples. If some samples are clean
-//      but not enough, as on a machine that is kept busy, it gets more rounds, for budget_us.
+//      slow kernel, which gets fewer rounds, only needs enough clean samples. If some samples are
+//      clean but not enough, as on a machine that is kept busy, it gets more rounds, for budget_us.
 //   5. Noisy kernels are timed again after a pause, since the disturbance may have ended.
 
 #include <memory>

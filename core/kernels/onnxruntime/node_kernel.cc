@@ -25,8 +25,8 @@ constexpr char kPrefix[] = "ort:";
 // Attributes of a spec that ONNX's operator does not have. Their names have a dot, which ONNX's
 // never do.
 constexpr char kOpset[] = "ort.opset";
-// For each input the position of the first input with the same value. Present only if some value that
-// is no constant is read twice.
+// For each input the position of the first input with the same value. Present only if some value
+// that is no constant is read twice.
 constexpr char kFirst[] = "ort.first";
 // Followed by the position of an operand.
 constexpr char kContent[] = "ort.content.";      // All of it.
