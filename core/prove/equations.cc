@@ -111,7 +111,8 @@ class FieldArithmetic {
         ops::InferResult inferred,
         ops::InferNode(*ops::FindOp(call.node.op), {call.node.attributes, left, 1}));
     if (inferred.types.empty() || !inferred.types[0].is_static()) {
-      return absl::UnimplementedError("a shape is not known");
+      // A Reshape that infers a size next to an empty axis.
+      return absl::FailedPreconditionError("a shape is not known");
     }
     call.type = std::move(inferred.types[0]);
     return call;
