@@ -62,8 +62,8 @@ struct Comparison {
   Agreement floats;
 };
 
-// Applies the rule in the graph. Returns what was found for each way to bind its symbols; nothing if
-// the rule did not change the e-graph, or made unequal types equal, which refutes it.
+// Applies the rule in the graph. Returns what was found for each way to bind its symbols; nothing
+// if the rule did not change the e-graph, or made unequal types equal, which refutes it.
 absl::StatusOr<std::vector<Comparison>> Compare(const RuleMaker& make_rule,
                                                 const model::Graph& graph,
                                                 std::span<const model::Graph> bound, uint64_t seed,
@@ -112,9 +112,8 @@ bool AgreesExactly(const Comparison& comparison) {
 // Returns whether the rule changed the e-graph of the graph, all of whose types are static.
 absl::StatusOr<bool> TryWithNumbers(const RuleMaker& make_rule, const model::Graph& graph,
                                     uint64_t seed, Certificate& certificate) {
-  QUOTIENT_ASSIGN_OR_RETURN(
-      const std::vector<Comparison> comparisons,
-      Compare(make_rule, graph, std::span(&graph, 1), seed, certificate));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
+                            Compare(make_rule, graph, std::span(&graph, 1), seed, certificate));
   if (comparisons.empty()) return false;
   const Comparison& comparison = comparisons[0];
   if (!comparison.floats.difference.empty()) {
@@ -143,14 +142,13 @@ std::string SizesOf(const model::Graph& graph) {
 
 absl::Status TryWithSymbols(const RuleMaker& make_rule, const SymbolicGraph& symbolic,
                             uint64_t seed, Certificate& certificate) {
-  QUOTIENT_ASSIGN_OR_RETURN(
-      const std::vector<Comparison> comparisons,
-      Compare(make_rule, symbolic.graph, symbolic.bound, seed, certificate));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
+                            Compare(make_rule, symbolic.graph, symbolic.bound, seed, certificate));
   for (const Comparison& comparison : comparisons) {
     if (comparison.floats.difference.empty()) continue;
-    Refute(absl::StrCat("differs for", SizesOf(*comparison.bound), ": ",
-                        comparison.floats.difference),
-           symbolic.graph, certificate);
+    Refute(
+        absl::StrCat("differs for", SizesOf(*comparison.bound), ": ", comparison.floats.difference),
+        symbolic.graph, certificate);
   }
   const auto was_compared = [](const Comparison& each) { return each.floats.compared > 0; };
   if (std::ranges::count_if(comparisons, was_compared) < 2) return absl::OkStatus();
@@ -202,8 +200,9 @@ absl::Status CertifyWithSymbols(const RuleMaker& rule, std::span<const model::Gr
   if (count == 0 || instances == 0) return absl::OkStatus();
   const auto attempt = [&](size_t at) -> absl::Status {
     if (IsRefuted(certificate)) return absl::OkStatus();
-    const std::optional<SymbolicGraph> symbolic =
-        at < open.size() ? InSeveralSizes(open[at], rng) : WithSymbols(graphs[at - open.size()], rng);
+    const std::optional<SymbolicGraph> symbolic = at < open.size()
+                                                      ? InSeveralSizes(open[at], rng)
+                                                      : WithSymbols(graphs[at - open.size()], rng);
     if (!symbolic) return absl::OkStatus();
     return TryWithSymbols(rule, *symbolic, rng.Next(), certificate);
   };

@@ -41,7 +41,8 @@ struct Certificate {
   // Graphs with symbols in which what the rule changed was compared, each for at least two ways to
   // bind the symbols. 0 if the rule asks for numbers everywhere.
   int symbolic = 0;
-  int symbolic_exact = 0;  // Those of them that agreed in the field, for some sizes and against none.
+  int symbolic_exact =
+      0;  // Those of them that agreed in the field, for some sizes and against none.
   int64_t equations = 0;            // Agreement::compared, in floats, of all instances.
   std::set<std::string> functions;  // Those that were left open.
   double largest_error = 0;         // In floats, relative to the largest element.
@@ -63,8 +64,8 @@ struct Trials {
 // Applies a rule in the graphs and in variations of them (variation.h), until what it changed was
 // compared in so many graphs, after 30 variations for each of these, or at the first
 // counterexample; then the same in such graphs with symbols (symbols.h). The graphs have inferred
-// types. Those with symbols are tried with symbols alone. Fails if the rule cannot be made or a graph
-// is no graph.
+// types. Those with symbols are tried with symbols alone. Fails if the rule cannot be made or a
+// graph is no graph.
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
                                     const Trials& trials);
 

@@ -64,8 +64,8 @@ class FieldArithmetic {
                                    Agreement& agreement) const {
     QUOTIENT_ASSIGN_OR_RETURN(const Call call, CallOf(word, operands));
     if (call.node.op == "Cast") return Cast(*call.inputs[0], call.type, agreement);
-    return Evaluate({call.node.op, call.node.attributes, call.inputs, call.type.dims(),
-                     agreement.functions});
+    return Evaluate(
+        {call.node.op, call.node.attributes, call.inputs, call.type.dims(), agreement.functions});
   }
   static const Ints& DimsOf(const Value& value) { return value.dims; }
   static double Error(const Value& a, const Value& b) { return a == b ? 0 : INFINITY; }
@@ -312,8 +312,8 @@ class EquationsIn final : public Equations {
           if (done_[enode.value()] || failed_.contains(enode)) continue;
           for (const ClassId child : graph_.node(enode).children) {
             const auto& forms = graph_.nodes(graph_.Find(child));
-            const auto form = std::ranges::find_if(
-                forms, [&](ENodeId each) { return failed_.contains(each); });
+            const auto form =
+                std::ranges::find_if(forms, [&](ENodeId each) { return failed_.contains(each); });
             if (has_value(child) || form == forms.end()) continue;
             failed_.emplace(enode, failed_.at(*form));
             progress = true;
@@ -344,12 +344,12 @@ class EquationsIn final : public Equations {
       for (int axis = 0; fits && axis < type.rank(); ++axis) {
         const model::Dim& dim = type.dim(axis);
         if (dim.is_number()) fits = dim.Is(dims[axis]);
-        if (dim.is_symbol()) fits = sizes.emplace(dim.symbol(), dims[axis]).first->second == dims[axis];
+        if (dim.is_symbol())
+          fits = sizes.emplace(dim.symbol(), dims[axis]).first->second == dims[axis];
       }
       if (fits) continue;
-      agreement_.difference =
-          absl::StrCat(NameOf(cls), " is taken to be ", ToString(type), ", but is [",
-                       absl::StrJoin(dims, ","), "]");
+      agreement_.difference = absl::StrCat(NameOf(cls), " is taken to be ", ToString(type),
+                                           ", but is [", absl::StrJoin(dims, ","), "]");
     }
   }
 

@@ -46,7 +46,8 @@ class Draw {
 // Decides which sizes are open.
 class OpenSizes {
  public:
-  explicit OpenSizes(Draw& draw) : draw_(draw), one_differs_in_(uint64_t{2} << draw.Between(0, 2)) {}
+  explicit OpenSizes(Draw& draw)
+      : draw_(draw), one_differs_in_(uint64_t{2} << draw.Between(0, 2)) {}
 
   // An axis whose size is a sum or a product takes part in one operator, so there can be one such
   // axis per input.
@@ -64,9 +65,7 @@ class OpenSizes {
 
  private:
   // Ones are often there to be broadcast, and empty axes for what they do.
-  bool Opens(int64_t size) {
-    return size > 0 && (size == 1 ? draw_.OneIn(4) : !draw_.OneIn(3));
-  }
+  bool Opens(int64_t size) { return size > 0 && (size == 1 ? draw_.OneIn(4) : !draw_.OneIn(3)); }
 
   std::string NewSymbol(int64_t size) {
     std::string name(1, static_cast<char>('A' + given_.size() % 26));
@@ -262,7 +261,8 @@ class Opening {
       return;
     }
     Ints other = shape;
-    const size_t inferred = static_cast<size_t>(draw_.Between(0, static_cast<int64_t>(shape.size())));
+    const size_t inferred =
+        static_cast<size_t>(draw_.Between(0, static_cast<int64_t>(shape.size())));
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       if (axis == inferred) other[axis] = -1;
       const bool is_same =

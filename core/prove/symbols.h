@@ -20,10 +20,10 @@ struct SymbolicGraph {
 };
 
 // Opens sizes of a graph with static types. Equal sizes mostly become one symbol. A size may also
-// become the sum of two symbols, of inputs that are concatenated, or their product, of two axes that
-// a Reshape joins. The targets of Reshape and Expand are computed from Shape, copy (0) or infer (-1),
-// and some Slices count from the end. Nullopt if the operators accept no other sizes than those
-// given.
+// become the sum of two symbols, of inputs that are concatenated, or their product, of two axes
+// that a Reshape joins. The targets of Reshape and Expand are computed from Shape, copy (0) or
+// infer (-1), and some Slices count from the end. Nullopt if the operators accept no other sizes
+// than those given.
 std::optional<SymbolicGraph> WithSymbols(const model::Graph& graph, Rng& rng);
 
 // The same for a graph that has symbols: other sizes alone.

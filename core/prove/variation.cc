@@ -57,8 +57,7 @@ class Variation {
 
   // `rank` is that of the first operand.
   void AddStrides(model::Node& node, int rank) {
-    const bool has_window =
-        node.op == "Conv" || node.op == "MaxPool" || node.op == "AveragePool";
+    const bool has_window = node.op == "Conv" || node.op == "MaxPool" || node.op == "AveragePool";
     if (!has_window || rank < 3 || node.attributes.Has("strides") || !OneIn(2)) return;
     Ints strides;
     for (int axis = 2; axis < rank; ++axis) strides.push_back(Between(1, 2));

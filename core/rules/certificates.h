@@ -17,7 +17,7 @@ struct RecordedCertificate {
   std::string tier;   // As prove::NameOf names it: "exact", ...
   int instances = 0;  // Graphs with numbers in which what the rule changed was compared.
   int exact = 0;      // Those of them that agreed in the prime field.
-  int symbolic = 0;  // Graphs with symbols, each for several sizes.
+  int symbolic = 0;   // Graphs with symbols, each for several sizes.
   int64_t equations = 0;
   double largest_error = 0;  // In floats, relative to the largest element.
   // The functions that were left open, or why the rule is not exact.

@@ -1,5 +1,5 @@
-// Rules about Transposes and views: they compose, cancel, and move through element-wise operators.
-// Rules about Shape: sizes are read where the model gets them.
+// Rules about Transposes and views: they compose, cancel, and move through element-wise operators;
+// and about Shape: sizes are read where the model gets them.
 
 #include <algorithm>
 #include <numeric>
@@ -219,8 +219,8 @@ ClassId ShapeOf(Terms& terms, ClassId x, const Sizes& sizes) {
   return terms.Op("Shape", {x}, {{"start", sizes.begin}, {"end", sizes.end}});
 }
 
-// The first input of the model, and its first axis, from which on it has these sizes of x. args: s, x.
-// What is told by a number folds.
+// The first input of the model, and its first axis, from which on it has these sizes of x. args: s,
+// x. What is told by a number folds.
 ClassId ShapeOfInput(Terms& terms, std::span<const Binding> args) {
   const TensorType x = terms.type(args[1].id);
   const std::optional<Sizes> sizes = SizesTold(terms.word(args[0].op), x);
@@ -233,7 +233,8 @@ ClassId ShapeOfInput(Terms& terms, std::span<const Binding> args) {
   for (const ClassId input : terms.ModelInputs()) {
     const TensorType& type = terms.type(input);
     if (!type.has_rank()) continue;
-    const auto found = std::search(type.shape->begin(), type.shape->end(), first, last, model::SameDim);
+    const auto found =
+        std::search(type.shape->begin(), type.shape->end(), first, last, model::SameDim);
     if (found == type.shape->end()) continue;
     const int64_t axis = found - type.shape->begin();
     return ShapeOf(terms, input, {axis, axis + (sizes->end - sizes->begin)});

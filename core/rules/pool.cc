@@ -145,8 +145,7 @@ ClassId AverageConv(Terms& terms, std::span<const Binding> args) {
   const std::optional<ops::Window> window = ReadPool(pool, x);
   const std::optional<int64_t> channels = NumberAt(x, 1);
   if (!window || !channels || *channels < 1 || !HasPlaces(*window, x) ||
-      !AreAll(window->dilations, 1) ||
-      (HasPads(*window) && !CountsPads(pool))) {
+      !AreAll(window->dilations, 1) || (HasPads(*window) && !CountsPads(pool))) {
     return ClassId();
   }
   const int64_t taps = std::accumulate(window->kernel.begin(), window->kernel.end(), int64_t{1},

@@ -48,8 +48,8 @@ std::optional<std::vector<std::vector<int64_t>>> GroupAxes(const model::Shape& f
     std::vector<int64_t> group;
     model::Dim product = 1;
     const auto is_complete = [&] {
-      const bool reaches = product.is_number() && size.is_number() &&
-                           product.number() >= size.number();
+      const bool reaches =
+          product.is_number() && size.is_number() && product.number() >= size.number();
       return !group.empty() && (product.is_symbol() || reaches);
     };
     while (axis < fine.size() && !is_complete()) {
@@ -58,8 +58,7 @@ std::optional<std::vector<std::vector<int64_t>>> GroupAxes(const model::Shape& f
         product = next;
       } else {
         int64_t joined;
-        if (!next.is_number() ||
-            __builtin_mul_overflow(product.number(), next.number(), &joined)) {
+        if (!next.is_number() || __builtin_mul_overflow(product.number(), next.number(), &joined)) {
           return std::nullopt;
         }
         product = joined;

@@ -31,7 +31,8 @@ RuleMaker Text(const std::string& text) {
 
 Certificate CertificateOf(const std::string& rule, const std::string& graph) {
   const std::vector<model::Graph> graphs = {rules::ParseStatic("graph g {\n" + graph + "\n}")};
-  const auto certificate = Certify(Text(rule), graphs, {.instances = 10, .symbolic = 10, .seed = 1});
+  const auto certificate =
+      Certify(Text(rule), graphs, {.instances = 10, .symbolic = 10, .seed = 1});
   EXPECT_OK(certificate.status());
   return certificate.value_or(Certificate());
 }
@@ -91,8 +92,8 @@ TEST(Certify, ARuleThatIsRightInOneShapeIsRefutedInAnother) {
   EXPECT_EQ(certificate.tier, Tier::kRefuted);
 }
 
-// Of numbers it is right: type inference refuses a Concat of tensors whose rows are not equally many.
-// It takes symbols that may be equal for equal, and a stride hides a row.
+// Of numbers it is right: type inference refuses a Concat of tensors whose rows are not equally
+// many. It takes symbols that may be equal for equal, and a stride hides a row.
 TEST(Certify, ARuleThatIsRightForAllNumbersIsRefutedAtSymbols) {
   constexpr char kRule[] =
       "Concat[axis=0](Conv[?c](?x, ?w), Conv[?c](?y, ?w))"
@@ -106,8 +107,7 @@ TEST(Certify, ARuleThatIsRightForAllNumbersIsRefutedAtSymbols) {
     z = Concat(a, b) {axis=0}
     output z
   })")};
-  const auto of_numbers =
-      Certify(Text(kRule), graphs, {.instances = 40, .symbolic = 0, .seed = 1});
+  const auto of_numbers = Certify(Text(kRule), graphs, {.instances = 40, .symbolic = 0, .seed = 1});
   ASSERT_OK(of_numbers.status());
   EXPECT_EQ(of_numbers->tier, Tier::kExact);
   const auto of_symbols =
@@ -127,7 +127,8 @@ TEST(Certify, GraphsThatHaveSymbolsAreTriedInSeveralSizes) {
   ASSERT_OK(wrong.status());
   EXPECT_EQ(wrong->tier, Tier::kRefuted);
   EXPECT_EQ(wrong->instances, 0);
-  const auto right = Certify(Text("Squeeze(?x) => Reshape[shape=[0,0]](?x)"), graphs, {.symbolic = 10});
+  const auto right =
+      Certify(Text("Squeeze(?x) => Reshape[shape=[0,0]](?x)"), graphs, {.symbolic = 10});
   ASSERT_OK(right.status());
   EXPECT_EQ(right->tier, Tier::kExact);
   EXPECT_EQ(right->symbolic, 10);

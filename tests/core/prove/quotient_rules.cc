@@ -165,9 +165,8 @@ rules::RecordedCertificate Recorded(const Certificate& certificate) {
 }
 
 void Print(const std::string& name, const rules::RecordedCertificate& certificate) {
-  std::printf("%-28s %-22s %4d %4d %4d %6lld %8.1e  %s\n", name.c_str(),
-              certificate.tier.c_str(), certificate.instances, certificate.exact,
-              certificate.symbolic,
+  std::printf("%-28s %-22s %4d %4d %4d %6lld %8.1e  %s\n", name.c_str(), certificate.tier.c_str(),
+              certificate.instances, certificate.exact, certificate.symbolic,
               static_cast<long long>(certificate.equations), certificate.largest_error,
               certificate.note.c_str());
   std::fflush(stdout);
@@ -184,9 +183,8 @@ absl::StatusOr<bool> Check(const Options& options) {
   std::map<Tier, int> counts;
   rules::RecordedCertificates recorded;
   for (const std::string& name : options.words.empty() ? rules::RuleNames() : options.words) {
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const Certificate certificate,
-        prove::Certify(MakerOf(name), graphs[name], TrialsOf(options)));
+    QUOTIENT_ASSIGN_OR_RETURN(const Certificate certificate,
+                              prove::Certify(MakerOf(name), graphs[name], TrialsOf(options)));
     ++counts[certificate.tier];
     recorded[name] = Recorded(certificate);
     Print(name, recorded[name]);

@@ -144,8 +144,8 @@ TEST(RulesAtSymbols, OnlyWhatSurelyFitsIsConcatenated) {
 // A pool runs even if its window is larger than its input, which a Conv does not.
 TEST(RulesAtSymbols, AnAverageIsAConvIfItsWindowSurelyFits) {
   const auto changes = [](absl::string_view attributes) {
-    return Changes("pool-average", absl::StrCat("input x: float32[N,4,5,W] z = AveragePool(x) {",
-                                                attributes, "}"));
+    return Changes("pool-average",
+                   absl::StrCat("input x: float32[N,4,5,W] z = AveragePool(x) {", attributes, "}"));
   };
   EXPECT_TRUE(changes("kernel_shape=[3,1], pads=[0,0,0,1], count_include_pad=1"));
   EXPECT_FALSE(changes("kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1"));
