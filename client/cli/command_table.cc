@@ -138,9 +138,12 @@ const Command kCommands[] = {
      {},
      "list the rewrite rules and how each is known to be right",
      "One line per rule: its name, its certificate, in how many random graphs both sides were\n"
-     "compared, and its equation. 'exact' are rules whose sides were equal without any rounding;\n"
-     "'exact for any function' those that also hold whatever their functions are; 'numeric' those\n"
-     "that rely on what a function is, or that round, and were compared in floats.",
+     "compared, in how many with symbols for sizes, and its equation. 'exact' are rules whose "
+     "sides\n"
+     "were equal without any rounding; 'exact for any function' those that also hold whatever "
+     "their\n"
+     "functions are; 'numeric' those that rely on what a function is, or that round, and were\n"
+     "compared in floats.",
      {"quotient rules", "quotient rules --json"}},
     {kVersion,
      "version",

@@ -31,6 +31,7 @@ void PrintJson(const rules::RuleSet& set) {
                      {{"tier", certificate.tier},
                       {"instances", certificate.instances},
                       {"exact", certificate.exact},
+                      {"symbolic", certificate.symbolic},
                       {"equations", certificate.equations},
                       {"largest_error", certificate.largest_error},
                       {"note", certificate.note}}}});
@@ -39,11 +40,12 @@ void PrintJson(const rules::RuleSet& set) {
 }
 
 void PrintTable(const rules::RuleSet& set) {
-  std::printf("%-24s %-22s %9s  %s\n", "rule", "certificate", "instances", "equation");
+  std::printf("%-24s %-22s %9s %8s  %s\n", "rule", "certificate", "instances", "symbolic",
+              "equation");
   for (const egraph::Rule* const rule : set.rules()) {
     const RecordedCertificate certificate = CertificateOf(rule->name());
-    std::printf("%-24s %-22s %9d  %s\n", rule->name().c_str(), certificate.tier.c_str(),
-                certificate.instances, rule->equation().c_str());
+    std::printf("%-24s %-22s %9d %8d  %s\n", rule->name().c_str(), certificate.tier.c_str(),
+                certificate.instances, certificate.symbolic, rule->equation().c_str());
   }
 }
 

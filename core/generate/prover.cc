@@ -234,8 +234,10 @@ absl::StatusOr<std::optional<prove::Certificate>> TrustedCertificate(const Terms
   const std::vector<model::Graph> graphs = instances.Graphs();
   QUOTIENT_ASSIGN_OR_RETURN(
       prove::Certificate certificate,
-      prove::Certify(MakerOf(rule), graphs, static_cast<int>(graphs.size()) + options.instances,
-                     options.seed));
+      prove::Certify(MakerOf(rule), graphs,
+                     {.instances = static_cast<int>(graphs.size()) + options.instances,
+                      .symbolic = options.instances,
+                      .seed = options.seed}));
   if (!IsTrusted(certificate)) return std::nullopt;
   return certificate;
 }

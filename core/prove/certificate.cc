@@ -12,6 +12,7 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/model/text.h"
 #include "core/prove/equations.h"
+#include "core/prove/symbols.h"
 #include "core/prove/variation.h"
 
 namespace quotient::prove {
@@ -31,11 +32,15 @@ class Matches final : public egraph::MatchSink {
   std::vector<egraph::Match> matches;
 };
 
-// Applies all matches. Returns whether the e-graph changed.
-absl::StatusOr<bool> ApplyEverywhere(const egraph::Rule& rule, egraph::EGraph& graph) {
+absl::StatusOr<Matches> MatchesOf(const egraph::Rule& rule, egraph::EGraph& graph) {
   QUOTIENT_RETURN_IF_ERROR(graph.Rebuild());
   Matches found;
   rule.Search(graph, found);
+  return found;
+}
+
+// Applies all matches. Returns whether the e-graph changed.
+absl::StatusOr<bool> Apply(const egraph::Rule& rule, const Matches& found, egraph::EGraph& graph) {
   bool changed = false;
   for (const egraph::Match& match : found.matches) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool one, rule.Apply(graph, match, /*origin=*/1));
@@ -50,10 +55,45 @@ void Refute(const std::string& why, const model::Graph& graph, Certificate& cert
   certificate.counterexample = absl::StrCat(why, "\n", model::PrintGraph(graph, kMostPrinted));
 }
 
-void Count(const Agreement& exact, const Agreement& floats, const model::Graph& graph,
-           Certificate& certificate) {
-  if (floats.compared == 0) return;  // Nothing is known then.
-  ++certificate.instances;
+// What was found in one graph with the sizes of `bound`.
+struct Comparison {
+  const model::Graph* bound;
+  Agreement exact;
+  Agreement floats;
+};
+
+// Applies the rule in the graph. Returns what was found for each way to bind its symbols; nothing
+// if the rule did not change the e-graph, or made unequal types equal, which refutes it.
+absl::StatusOr<std::vector<Comparison>> Compare(const RuleMaker& make_rule,
+                                                const model::Graph& graph,
+                                                std::span<const model::Graph> bound, uint64_t seed,
+                                                Certificate& certificate) {
+  QUOTIENT_ASSIGN_OR_RETURN(domain::TensorEGraph tensors, domain::FromGraph(graph, bound[0]));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const egraph::Rule> rule,
+                            make_rule(tensors.domain.get()));
+  QUOTIENT_ASSIGN_OR_RETURN(const Matches found, MatchesOf(*rule, *tensors.egraph));
+  if (found.matches.empty()) return std::vector<Comparison>();
+  std::vector<std::unique_ptr<Equations>> exact;
+  std::vector<std::unique_ptr<Equations>> floats;
+  for (const model::Graph& sizes : bound) {
+    exact.push_back(EquationsInField(tensors, sizes, seed));
+    floats.push_back(EquationsInFloats(tensors, sizes, seed));
+  }
+  const absl::StatusOr<bool> changed = Apply(*rule, found, *tensors.egraph);
+  std::vector<Comparison> comparisons;
+  if (tensors.domain->refused_unions() > 0) {
+    Refute("the sides have different types", graph, certificate);
+    return comparisons;
+  }
+  QUOTIENT_RETURN_IF_ERROR(changed.status());
+  for (size_t i = 0; *changed && i < bound.size(); ++i) {
+    comparisons.push_back({&bound[i], exact[i]->Check(), floats[i]->Check()});
+  }
+  return comparisons;
+}
+
+void Note(const Comparison& comparison, Certificate& certificate) {
+  const auto& [bound, exact, floats] = comparison;
   certificate.equations += floats.compared;
   certificate.largest_error = std::max(certificate.largest_error, floats.largest_error);
   certificate.functions.insert(exact.functions.begin(), exact.functions.end());
@@ -61,39 +101,120 @@ void Count(const Agreement& exact, const Agreement& floats, const model::Graph& 
     certificate.why_not_exact = absl::StrCat("differs: ", exact.difference);
   } else if (!exact.gap.empty()) {
     certificate.why_not_exact = exact.gap;
-  } else if (exact.undefined || exact.compared == 0) {
-    ++certificate.undefined;
-  } else {
-    ++certificate.exact;
-  }
-  if (!floats.difference.empty()) {
-    Refute(absl::StrCat("differs: ", floats.difference), graph, certificate);
   }
 }
 
-absl::Status TryIn(const RuleMaker& make_rule, const model::Graph& graph, uint64_t seed,
-                   Certificate& certificate) {
-  QUOTIENT_ASSIGN_OR_RETURN(domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
-  QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const egraph::Rule> rule,
-                            make_rule(tensors.domain.get()));
-  const auto exact = EquationsInField(tensors, seed);
-  const auto floats = EquationsInFloats(tensors, seed);
-  const absl::StatusOr<bool> changed = ApplyEverywhere(*rule, *tensors.egraph);
-  if (tensors.domain->refused_unions() > 0) {
-    ++certificate.instances;
-    Refute("the sides have different types", graph, certificate);
-    return absl::OkStatus();
+bool AgreesExactly(const Comparison& comparison) {
+  const Agreement& exact = comparison.exact;
+  return exact.difference.empty() && exact.gap.empty() && !exact.undefined && exact.compared > 0;
+}
+
+// Returns whether the rule changed the e-graph of the graph, all of whose types are static.
+absl::StatusOr<bool> TryWithNumbers(const RuleMaker& make_rule, const model::Graph& graph,
+                                    uint64_t seed, Certificate& certificate) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
+                            Compare(make_rule, graph, std::span(&graph, 1), seed, certificate));
+  if (comparisons.empty()) return false;
+  const Comparison& comparison = comparisons[0];
+  if (!comparison.floats.difference.empty()) {
+    Refute(absl::StrCat("differs: ", comparison.floats.difference), graph, certificate);
   }
-  QUOTIENT_RETURN_IF_ERROR(changed.status());
-  if (*changed) Count(exact->Check(), floats->Check(), graph, certificate);
+  if (comparison.floats.compared == 0) return true;  // Nothing is known then.
+  ++certificate.instances;
+  Note(comparison, certificate);
+  const bool is_undefined = comparison.exact.difference.empty() && comparison.exact.gap.empty();
+  if (AgreesExactly(comparison)) {
+    ++certificate.exact;
+  } else if (is_undefined) {
+    ++certificate.undefined;
+  }
+  return true;
+}
+
+std::string SizesOf(const model::Graph& graph) {
+  std::string text;
+  for (const model::ValueId input : graph.inputs) {
+    const model::Value& value = graph.value(input);
+    absl::StrAppend(&text, " ", value.name, ": ", ToString(value.type));
+  }
+  return text;
+}
+
+absl::Status TryWithSymbols(const RuleMaker& make_rule, const SymbolicGraph& symbolic,
+                            uint64_t seed, Certificate& certificate) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
+                            Compare(make_rule, symbolic.graph, symbolic.bound, seed, certificate));
+  for (const Comparison& comparison : comparisons) {
+    if (comparison.floats.difference.empty()) continue;
+    Refute(
+        absl::StrCat("differs for", SizesOf(*comparison.bound), ": ", comparison.floats.difference),
+        symbolic.graph, certificate);
+  }
+  const auto was_compared = [](const Comparison& each) { return each.floats.compared > 0; };
+  if (std::ranges::count_if(comparisons, was_compared) < 2) return absl::OkStatus();
+  ++certificate.symbolic;
+  for (const Comparison& comparison : comparisons) Note(comparison, certificate);
+  certificate.symbolic_exact += std::ranges::any_of(comparisons, AgreesExactly);
   return absl::OkStatus();
 }
 
 Tier TierOf(const Certificate& certificate) {
-  if (certificate.instances == 0) return Tier::kNotApplied;
   if (!certificate.counterexample.empty()) return Tier::kRefuted;
-  if (!certificate.why_not_exact.empty() || certificate.exact == 0) return Tier::kNumeric;
+  if (certificate.instances + certificate.symbolic == 0) return Tier::kNotApplied;
+  const bool is_exact = certificate.exact + certificate.symbolic_exact > 0;
+  if (!certificate.why_not_exact.empty() || !is_exact) return Tier::kNumeric;
   return certificate.functions.empty() ? Tier::kExact : Tier::kExactForAnyFunction;
+}
+
+bool IsRefuted(const Certificate& certificate) { return !certificate.counterexample.empty(); }
+
+// Returns the graphs in which the rule applied.
+absl::StatusOr<std::vector<model::Graph>> CertifyWithNumbers(const RuleMaker& rule,
+                                                             std::span<const model::Graph> graphs,
+                                                             int instances, Rng& rng,
+                                                             Certificate& certificate) {
+  std::vector<model::Graph> applied;
+  for (const model::Graph& graph : graphs) {
+    if (IsRefuted(certificate)) break;
+    QUOTIENT_ASSIGN_OR_RETURN(const bool does,
+                              TryWithNumbers(rule, graph, rng.Next(), certificate));
+    if (does) applied.push_back(graph);
+  }
+  const int tries = graphs.empty() ? 0 : instances * kTriesPerInstance;
+  for (int i = 0; i < tries && certificate.instances < instances; ++i) {
+    if (IsRefuted(certificate)) break;
+    const std::optional<model::Graph> varied = Varied(graphs[rng.Below(graphs.size())], rng);
+    if (!varied) continue;
+    QUOTIENT_ASSIGN_OR_RETURN(const bool does,
+                              TryWithNumbers(rule, *varied, rng.Next(), certificate));
+    if (does) applied.push_back(*varied);
+  }
+  return applied;
+}
+
+// Opens sizes of `graphs`, which are static, and tries other sizes in `open`, which have symbols.
+absl::Status CertifyWithSymbols(const RuleMaker& rule, std::span<const model::Graph> graphs,
+                                std::span<const model::Graph> open, int instances, Rng& rng,
+                                Certificate& certificate) {
+  const size_t count = graphs.size() + open.size();
+  if (count == 0 || instances == 0) return absl::OkStatus();
+  const auto attempt = [&](size_t at) -> absl::Status {
+    if (IsRefuted(certificate)) return absl::OkStatus();
+    const std::optional<SymbolicGraph> symbolic = at < open.size()
+                                                      ? InSeveralSizes(open[at], rng)
+                                                      : WithSymbols(graphs[at - open.size()], rng);
+    if (!symbolic) return absl::OkStatus();
+    return TryWithSymbols(rule, *symbolic, rng.Next(), certificate);
+  };
+  constexpr size_t kTriesPerOpenGraph = 6;
+  for (size_t i = 0; i < kTriesPerOpenGraph * open.size(); ++i) {
+    QUOTIENT_RETURN_IF_ERROR(attempt(i % open.size()));
+  }
+  const int tries = instances * kTriesPerInstance;
+  for (int i = 0; i < tries && certificate.symbolic < instances; ++i) {
+    QUOTIENT_RETURN_IF_ERROR(attempt(rng.Below(count)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -115,20 +236,19 @@ const char* NameOf(Tier tier) {
 }
 
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
-                                    int instances, uint64_t seed) {
+                                    const Trials& trials) {
   Certificate certificate;
-  if (graphs.empty()) return certificate;
-  Rng rng(seed);
-  const auto is_refuted = [&certificate] { return !certificate.counterexample.empty(); };
+  std::vector<model::Graph> with_numbers;
+  std::vector<model::Graph> with_symbols;
   for (const model::Graph& graph : graphs) {
-    if (!is_refuted()) QUOTIENT_RETURN_IF_ERROR(TryIn(rule, graph, rng.Next(), certificate));
+    (IsStatic(graph) ? with_numbers : with_symbols).push_back(graph);
   }
-  const int tries = instances * kTriesPerInstance;
-  for (int i = 0; i < tries && certificate.instances < instances && !is_refuted(); ++i) {
-    const std::optional<model::Graph> varied = Varied(graphs[rng.Below(graphs.size())], rng);
-    if (!varied) continue;
-    QUOTIENT_RETURN_IF_ERROR(TryIn(rule, *varied, rng.Next(), certificate));
-  }
+  Rng rng(trials.seed);
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const std::vector<model::Graph> applied,
+      CertifyWithNumbers(rule, with_numbers, trials.instances, rng, certificate));
+  QUOTIENT_RETURN_IF_ERROR(
+      CertifyWithSymbols(rule, applied, with_symbols, trials.symbolic, rng, certificate));
   certificate.tier = TierOf(certificate);
   return certificate;
 }

@@ -34,9 +34,15 @@ const char* NameOf(Tier tier);
 
 struct Certificate {
   Tier tier = Tier::kNotApplied;
-  int instances = 0;                // Graphs in which what the rule changed was compared.
-  int exact = 0;                    // Those of them that agreed in the field.
-  int undefined = 0;                // Those that have no value in it to compare: a mean of nothing.
+  // Of graphs with numbers alone:
+  int instances = 0;  // Graphs in which what the rule changed was compared.
+  int exact = 0;      // Those of them that agreed in the field.
+  int undefined = 0;  // Those that have no value in it to compare: a mean of nothing.
+  // Graphs with symbols in which what the rule changed was compared, each for at least two ways to
+  // bind the symbols. 0 if the rule asks for numbers everywhere.
+  int symbolic = 0;
+  int symbolic_exact =
+      0;  // Those of them that agreed in the field, for some sizes and against none.
   int64_t equations = 0;            // Agreement::compared, in floats, of all instances.
   std::set<std::string> functions;  // Those that were left open.
   double largest_error = 0;         // In floats, relative to the largest element.
@@ -48,11 +54,19 @@ struct Certificate {
 using RuleMaker =
     std::function<absl::StatusOr<std::shared_ptr<const egraph::Rule>>(domain::TensorDomain*)>;
 
+// How much is tried.
+struct Trials {
+  int instances = 20;  // Graphs with numbers in which what the rule changed is compared.
+  int symbolic = 20;   // Graphs with symbols.
+  uint64_t seed = 0;
+};
+
 // Applies a rule in the graphs and in variations of them (variation.h), until what it changed was
-// compared in `instances` graphs, after 30 variations for each of these, or at the first
-// counterexample. The graphs are static, with inferred types. Fails if the rule cannot be made or a
+// compared in so many graphs, after 30 variations for each of these, or at the first
+// counterexample; then the same in such graphs with symbols (symbols.h). The graphs have inferred
+// types. Those with symbols are tried with symbols alone. Fails if the rule cannot be made or a
 // graph is no graph.
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
-                                    int instances, uint64_t seed);
+                                    const Trials& trials);
 
 }  // namespace quotient::prove

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/model/dtype.h"
@@ -22,11 +24,19 @@ using domain::TensorEGraph;
 using egraph::ClassId;
 using egraph::ENodeId;
 
+// An operand of an operator; null if it is left out.
+template <typename Value>
+struct OperandOf {
+  const Value* value = nullptr;
+  model::DType dtype = model::DType::kUndefined;
+};
+
 // --- Field elements as values
 
 class FieldArithmetic {
  public:
   using Value = FieldTensor;
+  using Operand = OperandOf<Value>;
 
   static absl::StatusOr<Value> OfConstant(const model::Tensor& tensor) {
     Value value{tensor.dims(), {}};
@@ -50,16 +60,81 @@ class FieldArithmetic {
     }
     return value;
   }
-  absl::StatusOr<Value> OfOperator(const OpWord& word, const std::vector<const Value*>& inputs,
-                                   const model::TensorType& type, Agreement& agreement) const {
-    if (word.name == "Cast") return Cast(*inputs[0], type, agreement);
-    return Evaluate({word.name, word.attributes, inputs, type.dims(), agreement.functions});
+  absl::StatusOr<Value> OfOperator(const OpWord& word, const std::vector<Operand>& operands,
+                                   Agreement& agreement) const {
+    QUOTIENT_ASSIGN_OR_RETURN(const Call call, CallOf(word, operands));
+    if (call.node.op == "Cast") return Cast(*call.inputs[0], call.type, agreement);
+    return Evaluate(
+        {call.node.op, call.node.attributes, call.inputs, call.type.dims(), agreement.functions});
   }
+  static const Ints& DimsOf(const Value& value) { return value.dims; }
   static double Error(const Value& a, const Value& b) { return a == b ? 0 : INFINITY; }
   static double Tolerance(const Value&) { return 0; }
   static bool SaysSomething(const Value& value) { return !value.elements.empty(); }
+  // An element of the field may lack a value (1 / 0) where the number that it stands for has one.
+  static constexpr bool kFailsOnlyAsModelsDo = false;
 
  private:
+  // An operator in canonical form for the values of its operands.
+  struct Call {
+    model::Node node;
+    std::vector<const Value*> inputs;  // Null where one is left out.
+    model::TensorType type;            // Of the output; static.
+  };
+
+  // Sizes that an operand computes, such as the target of a Reshape, become attributes.
+  static absl::StatusOr<Call> CallOf(const OpWord& word, const std::vector<Operand>& operands) {
+    std::vector<model::TensorType> types(operands.size());
+    std::vector<std::optional<model::Tensor>> parameters(operands.size());
+    std::vector<ops::InferInput> inputs(operands.size());
+    Call call;
+    call.node.op = word.name;
+    call.node.attributes = word.attributes;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const bool present = operands[i].value != nullptr;
+      call.node.inputs.push_back(present ? model::ValueId(static_cast<uint32_t>(i))
+                                         : model::ValueId());
+      if (!present) continue;
+      types[i] = model::StaticType(operands[i].dtype, operands[i].value->dims);
+      if (IsIntegerParameter(*word.def, i)) parameters[i] = Integers(*operands[i].value, types[i]);
+      inputs[i] = {&types[i], parameters[i] ? &*parameters[i] : nullptr, nullptr};
+    }
+    QUOTIENT_RETURN_IF_ERROR(ops::Canonicalize(call.node, inputs));
+    std::vector<model::ValueId>& ids = call.node.inputs;
+    while (!ids.empty() && !ids.back().valid()) ids.pop_back();
+    std::vector<ops::InferInput> left;
+    for (const model::ValueId id : ids) {
+      call.inputs.push_back(id.valid() ? operands[id.value()].value : nullptr);
+      left.push_back(id.valid() ? inputs[id.value()] : ops::InferInput());
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(
+        ops::InferResult inferred,
+        ops::InferNode(*ops::FindOp(call.node.op), {call.node.attributes, left, 1}));
+    if (inferred.types.empty() || !inferred.types[0].is_static()) {
+      // A Reshape that infers a size next to an empty axis.
+      return absl::FailedPreconditionError("a shape is not known");
+    }
+    call.type = std::move(inferred.types[0]);
+    return call;
+  }
+
+  static bool IsIntegerParameter(const ops::OpDef& def, size_t input) {
+    using Kind = ops::Parameter::Kind;
+    return std::ranges::any_of(def.parameters, [&](const ops::Parameter& parameter) {
+      return parameter.input == static_cast<int>(input) &&
+             (parameter.kind == Kind::kInts || parameter.kind == Kind::kInt);
+    });
+  }
+
+  static model::Tensor Integers(const Value& value, const model::TensorType& type) {
+    std::span<std::byte> buffer;
+    const model::Tensor tensor = model::Tensor::Allocate(type.dtype, value.dims, &buffer);
+    std::vector<int64_t> integers;
+    for (const Element element : value.elements) integers.push_back(ToInteger(element));
+    model::Store(type.dtype, buffer, 0, std::span<const int64_t>(integers));
+    return tensor;
+  }
+
   // To floats, every value keeps its own: rounding is not what is looked for here. To other types
   // it is a function that is left open.
   static Value Cast(const Value& value, const model::TensorType& type, Agreement& agreement) {
@@ -80,6 +155,7 @@ class FieldArithmetic {
 class FloatArithmetic {
  public:
   using Value = model::Tensor;
+  using Operand = OperandOf<Value>;
 
   static absl::StatusOr<Value> OfConstant(const model::Tensor& tensor) { return tensor; }
   static Value OfInput(const model::TensorType& type, Rng& rng) {
@@ -94,19 +170,23 @@ class FloatArithmetic {
     model::Store(type.dtype, buffer, 0, std::span<const double>(elements));
     return value;
   }
-  absl::StatusOr<Value> OfOperator(const OpWord& word, const std::vector<const Value*>& inputs,
-                                   const model::TensorType&, Agreement&) const {
+  absl::StatusOr<Value> OfOperator(const OpWord& word, const std::vector<Operand>& operands,
+                                   Agreement&) const {
     model::Node call;
     call.op = word.name;
     call.attributes = word.attributes;
     call.outputs = {model::ValueId(0)};
-    for (size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<const Value*> inputs;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      inputs.push_back(operands[i].value);
       call.inputs.push_back(inputs[i] == nullptr ? model::ValueId()
                                                  : model::ValueId(static_cast<uint32_t>(i + 1)));
     }
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Value> outputs, ops::EvaluateNode(call, inputs, 1));
     return outputs[0];
   }
+  static const Ints& DimsOf(const Value& value) { return value.dims(); }
+  static constexpr bool kFailsOnlyAsModelsDo = true;
   static double Error(const Value& a, const Value& b) {
     if (a.dims() != b.dims()) return INFINITY;
     double scale = 0;
@@ -150,9 +230,13 @@ template <typename Arithmetic>
 class EquationsIn final : public Equations {
  public:
   using Value = typename Arithmetic::Value;
+  using Operand = typename Arithmetic::Operand;
 
-  EquationsIn(const TensorEGraph& tensors, uint64_t seed)
+  EquationsIn(const TensorEGraph& tensors, const model::Graph& bound, uint64_t seed)
       : tensors_(tensors), graph_(*tensors.egraph), rng_(seed) {
+    for (const model::ValueId input : bound.inputs) {
+      input_types_.push_back(bound.value(input).type);
+    }
     ComputeAll();
     before_ = std::exchange(agreement_, {});
     num_before_ = values_.size();
@@ -168,6 +252,8 @@ class EquationsIn final : public Equations {
     values_.resize(graph_.class_bound());  // A new class may have taken in an old one.
     JoinMerged();
     ComputeAll();
+    NoteWhatFails();
+    NoteWrongTypes();
     NoteWhatHasNoValue();
     return std::move(agreement_);
   }
@@ -213,6 +299,60 @@ class EquationsIn final : public Equations {
     }
   }
 
+  // Notes an e-node of a class that had a value, if the e-node fails, or what it is made from does.
+  void NoteWhatFails() {
+    if (!Arithmetic::kFailsOnlyAsModelsDo || failed_.empty()) return;
+    const auto has_value = [&](ClassId cls) {
+      return values_[graph_.Find(cls).value()].has_value();
+    };
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const ClassId cls : graph_.classes()) {
+        for (const ENodeId enode : graph_.nodes(cls)) {
+          if (done_[enode.value()] || failed_.contains(enode)) continue;
+          for (const ClassId child : graph_.node(enode).children) {
+            const auto& forms = graph_.nodes(graph_.Find(child));
+            const auto form =
+                std::ranges::find_if(forms, [&](ENodeId each) { return failed_.contains(each); });
+            if (has_value(child) || form == forms.end()) continue;
+            failed_.emplace(enode, failed_.at(*form));
+            progress = true;
+            break;
+          }
+        }
+      }
+    }
+    for (const ClassId cls : graph_.classes()) {
+      if (!has_value(cls)) continue;
+      for (const ENodeId enode : graph_.nodes(cls)) {
+        const auto failure = failed_.find(enode);
+        if (failure == failed_.end() || !agreement_.difference.empty()) continue;
+        agreement_.difference = absl::StrCat(Text(enode), " fails: ", failure->second);
+      }
+    }
+  }
+
+  // Notes a class whose type has another size than its value, or gives one symbol two sizes.
+  void NoteWrongTypes() {
+    std::map<std::string, int64_t> sizes;
+    for (const ClassId cls : graph_.classes()) {
+      const std::optional<Value>& value = values_[cls.value()];
+      const model::TensorType& type = tensors_.domain->data(graph_, cls).type;
+      if (!value || !type.has_rank() || !agreement_.difference.empty()) continue;
+      const Ints& dims = Arithmetic::DimsOf(*value);
+      bool fits = static_cast<size_t>(type.rank()) == dims.size();
+      for (int axis = 0; fits && axis < type.rank(); ++axis) {
+        const model::Dim& dim = type.dim(axis);
+        if (dim.is_number()) fits = dim.Is(dims[axis]);
+        if (dim.is_symbol())
+          fits = sizes.emplace(dim.symbol(), dims[axis]).first->second == dims[axis];
+      }
+      if (fits) continue;
+      agreement_.difference = absl::StrCat(NameOf(cls), " is taken to be ", ToString(type),
+                                           ", but is [", absl::StrJoin(dims, ","), "]");
+    }
+  }
+
   // Computes every e-node whose children have values, until nothing changes.
   void ComputeAll() {
     values_.resize(graph_.class_bound());
@@ -229,18 +369,22 @@ class EquationsIn final : public Equations {
 
   // Returns whether the e-node was done now.
   bool Compute(ClassId cls, ENodeId enode) {
-    std::vector<const Value*> inputs;
+    std::vector<Operand> operands;
     for (const ClassId child : graph_.node(enode).children) {
       const std::optional<Value>& value = values_[graph_.Find(child).value()];
-      const bool absent = tensors_.domain->data(graph_, child).absent;
-      if (!absent && !value) return false;
-      inputs.push_back(absent ? nullptr : &*value);
+      const domain::ClassData& data = tensors_.domain->data(graph_, child);
+      if (!data.absent && !value) return false;
+      operands.push_back(data.absent ? Operand() : Operand{&*value, data.type.dtype});
     }
     done_[enode.value()] = true;
     const OpWord& word = tensors_.domain->word(graph_.node(enode).op);
     if (word.sort == OpWord::Sort::kAbsent) return true;
-    const absl::StatusOr<Value> value = ValueOf(word, inputs, cls);
+    const absl::StatusOr<Value> value = ValueOf(word, operands);
     if (!value.ok()) {
+      const bool by_rule = graph_.origin(enode) != egraph::kInputOrigin;
+      if (by_rule && !absl::IsUnimplemented(value.status())) {
+        failed_.emplace(enode, value.status().message());
+      }
       if (absl::IsFailedPrecondition(value.status())) {
         agreement_.undefined = true;
       } else {
@@ -257,17 +401,14 @@ class EquationsIn final : public Equations {
     return true;
   }
 
-  absl::StatusOr<Value> ValueOf(const OpWord& word, const std::vector<const Value*>& inputs,
-                                ClassId cls) {
-    const model::TensorType& type = tensors_.domain->data(graph_, cls).type;
-    if (!type.is_static()) return absl::UnimplementedError("a shape is not known");
+  absl::StatusOr<Value> ValueOf(const OpWord& word, const std::vector<Operand>& operands) {
     switch (word.sort) {
       case OpWord::Sort::kConstant:
         return arithmetic_.OfConstant(*word.constant);
       case OpWord::Sort::kInput:
-        return arithmetic_.OfInput(type, rng_);
+        return arithmetic_.OfInput(input_types_[word.index], rng_);
       case OpWord::Sort::kOperator:
-        return arithmetic_.OfOperator(word, inputs, type, agreement_);
+        return arithmetic_.OfOperator(word, operands, agreement_);
       default:
         return absl::UnimplementedError(absl::StrCat(word.name, " is opaque"));
     }
@@ -308,6 +449,8 @@ class EquationsIn final : public Equations {
   const Arithmetic arithmetic_{};
   std::vector<std::optional<Value>> values_;  // By ClassId.
   std::vector<bool> done_;                    // By ENodeId.
+  std::map<ENodeId, std::string> failed_;     // Those that rules added, with what is wrong.
+  std::vector<model::TensorType> input_types_;
   Agreement agreement_;
 
   // --- Before anything was rewritten
@@ -319,12 +462,14 @@ class EquationsIn final : public Equations {
 
 }  // namespace
 
-std::unique_ptr<Equations> EquationsInField(const TensorEGraph& tensors, uint64_t seed) {
-  return std::make_unique<EquationsIn<FieldArithmetic>>(tensors, seed);
+std::unique_ptr<Equations> EquationsInField(const TensorEGraph& tensors, const model::Graph& bound,
+                                            uint64_t seed) {
+  return std::make_unique<EquationsIn<FieldArithmetic>>(tensors, bound, seed);
 }
 
-std::unique_ptr<Equations> EquationsInFloats(const TensorEGraph& tensors, uint64_t seed) {
-  return std::make_unique<EquationsIn<FloatArithmetic>>(tensors, seed);
+std::unique_ptr<Equations> EquationsInFloats(const TensorEGraph& tensors, const model::Graph& bound,
+                                             uint64_t seed) {
+  return std::make_unique<EquationsIn<FloatArithmetic>>(tensors, bound, seed);
 }
 
 }  // namespace quotient::prove

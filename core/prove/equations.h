@@ -15,7 +15,8 @@ namespace quotient::prove {
 
 // What Check found.
 struct Agreement {
-  // The first e-node, or pair of values, that differs; empty if there is none.
+  // The first e-node, or pair of values, that differs, e-node that fails, or class whose type is
+  // not that of its value; empty if there is none.
   std::string difference;
   // An operator without a definition that kept something from being compared that rules added or
   // made equal; empty if there is none.
@@ -38,10 +39,14 @@ class Equations {
 };
 
 // Take the values of all classes of an e-graph in which nothing has been rewritten, for random
-// inputs. All types are static. Borrow the e-graph. In the first, numbers are field elements and
-// nothing is rounded; in the second they are floats, of the operators' own types, and values agree
-// up to what rounding may do, relative to the largest element.
-std::unique_ptr<Equations> EquationsInField(const domain::TensorEGraph& tensors, uint64_t seed);
-std::unique_ptr<Equations> EquationsInFloats(const domain::TensorEGraph& tensors, uint64_t seed);
+// inputs of the sizes that they have in `bound`: the graph of the e-graph itself if its types are
+// static, or the same graph with every symbol bound. Borrow the e-graph. In the first, numbers are
+// field elements and nothing is rounded; in the second they are floats, of the operators' own
+// types, and values agree up to what rounding may do, relative to the largest element. The second
+// also finds e-nodes that fail: a rule may add none for sizes at which the original runs.
+std::unique_ptr<Equations> EquationsInField(const domain::TensorEGraph& tensors,
+                                            const model::Graph& bound, uint64_t seed);
+std::unique_ptr<Equations> EquationsInFloats(const domain::TensorEGraph& tensors,
+                                             const model::Graph& bound, uint64_t seed);
 
 }  // namespace quotient::prove

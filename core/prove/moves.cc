@@ -1,4 +1,4 @@
-// Operators that only move elements.
+// Operators that only move elements, and Shape, which tells how many there are.
 
 #include <algorithm>
 #include <optional>
@@ -73,6 +73,15 @@ absl::StatusOr<FieldTensor> EvaluateSlice(const Operation& operation) {
   });
 }
 
+// The sizes along the axes from `start` to before `end`.
+absl::StatusOr<FieldTensor> EvaluateShape(const Operation& operation) {
+  const FieldTensor& x = operation.input(0);
+  const int64_t start = operation.attributes.GetInt("start", 0);
+  return Filled(operation.dims, [&](const Ints& index) {
+    return FromInteger(x.dims[(start < 0 ? start + x.rank() : start) + index[0]]);
+  });
+}
+
 absl::StatusOr<FieldTensor> EvaluatePad(const Operation& operation) {
   const FieldTensor& x = operation.input(0);
   const Ints* pads = operation.attributes.FindInts("pads");
@@ -122,7 +131,7 @@ std::span<const Definition> MoveDefinitions() {
       {"Transpose", EvaluateTranspose}, {"Expand", EvaluateExpand},
       {"Tile", EvaluateTile},           {"Concat", EvaluateConcat},
       {"Slice", EvaluateSlice},         {"Pad", EvaluatePad},
-      {"Gather", EvaluateGather},
+      {"Gather", EvaluateGather},       {"Shape", EvaluateShape},
   };
   return kDefinitions;
 }

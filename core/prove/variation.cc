@@ -55,6 +55,15 @@ class Variation {
                             [this](int64_t) { return rng_.Uniform(-2, 2); });
   }
 
+  // `rank` is that of the first operand.
+  void AddStrides(model::Node& node, int rank) {
+    const bool has_window = node.op == "Conv" || node.op == "MaxPool" || node.op == "AveragePool";
+    if (!has_window || rank < 3 || node.attributes.Has("strides") || !OneIn(2)) return;
+    Ints strides;
+    for (int axis = 2; axis < rank; ++axis) strides.push_back(Between(1, 2));
+    node.attributes.Set("strides", std::move(strides));
+  }
+
   void Attributes(model::AttributeMap& attributes) {
     Window(attributes, "pads", 0, 2);
     Window(attributes, "strides", 1, 3);
@@ -116,7 +125,12 @@ std::optional<model::Graph> Varied(const model::Graph& graph, Rng& rng) {
       value.type = model::TensorType();
     }
   }
-  for (model::Node& node : varied.nodes) variation.Attributes(node.attributes);
+  for (model::Node& node : varied.nodes) {
+    if (!node.inputs.empty() && node.inputs[0].valid()) {
+      variation.AddStrides(node, graph.value(node.inputs[0]).type.rank());
+    }
+    variation.Attributes(node.attributes);
+  }
   if (!ops::InferTypes(varied).ok()) return std::nullopt;
   const auto is_static = [](const model::Value& value) { return value.type.is_static(); };
   if (!std::ranges::all_of(varied.values, is_static)) return std::nullopt;

@@ -15,8 +15,9 @@ namespace quotient::rules {
 
 struct RecordedCertificate {
   std::string tier;   // As prove::NameOf names it: "exact", ...
-  int instances = 0;  // Graphs in which what the rule changed was compared.
+  int instances = 0;  // Graphs with numbers in which what the rule changed was compared.
   int exact = 0;      // Those of them that agreed in the prime field.
+  int symbolic = 0;   // Graphs with symbols, each for several sizes.
   int64_t equations = 0;
   double largest_error = 0;  // In floats, relative to the largest element.
   // The functions that were left open, or why the rule is not exact.
@@ -27,8 +28,8 @@ using RecordedCertificates = std::map<std::string, RecordedCertificate, std::les
 
 // By the names of rules. INVALID_ARGUMENT names the line that is not as ToText writes it.
 absl::StatusOr<RecordedCertificates> ParseCertificates(absl::string_view text);
-// One line per rule, sorted: name, tier, instances, exact ones, equations, error, note; separated
-// by tabs.
+// One line per rule, sorted: name, tier, instances, exact ones, those with symbols, equations,
+// error, note; separated by tabs.
 std::string ToText(const RecordedCertificates& certificates);
 
 // Those of this program's rules.

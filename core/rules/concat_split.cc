@@ -69,23 +69,28 @@ ClassId TransposeSliced(Terms& terms, std::span<const Binding> args) {
 
 ClassId ReshapeSliced(Terms& terms, std::span<const Binding> args) {
   const ClassId x = args[2].id;
-  const TensorType& from = terms.type(x);
-  const Ints* shape = terms.word(args[1].op).attributes.FindInts("shape");
-  if (shape == nullptr || !from.is_static()) return ClassId();
-  const auto groups = GroupAxes(*shape, from.dims());
-  if (!groups) return ClassId();
-  const auto range = Range(terms.word(args[0].op), model::StaticType(from.dtype, *shape));
-  if (!range) return ClassId();
+  // The e-node is there already; its class tells the sizes.
+  const ClassId whole = terms.Op("Reshape", {x}, terms.word(args[1].op).attributes);
+  if (!whole.valid() || !terms.type(whole).has_rank() || !terms.type(x).has_rank()) {
+    return ClassId();
+  }
+  const TensorType reshaped = terms.type(whole);
+  const auto groups = GroupAxes(*reshaped.shape, *terms.type(x).shape);
+  const auto range = Range(terms.word(args[0].op), reshaped);
+  if (!groups || !range) return ClassId();
   for (size_t axis = 0; axis < groups->size(); ++axis) {
     int64_t before = 1;
     int64_t behind = 1;
     bool found = false;
+    bool is_known = true;
     for (const int64_t part : (*groups)[axis]) {
-      (found ? behind : before) *= part == range->axis ? 1 : (*shape)[part];
+      const model::Dim& size = reshaped.dim(static_cast<int>(part));
+      is_known &= size.is_number();
+      (found ? behind : before) *= part == range->axis ? 1 : size.number();
       found |= part == range->axis;
     }
     if (!found) continue;
-    if (before != 1) return ClassId();
+    if (!is_known || before != 1) return ClassId();
     const SliceRange own{static_cast<int64_t>(axis), range->begin * behind, range->end * behind};
     return terms.ReshapeTo(terms.Slice(x, own), terms.type(args[3].id));
   }

@@ -128,14 +128,24 @@ ClassId PoolChain(Terms& terms, std::span<const Binding> args) {
   return MakePool(terms, second, *window, x);
 }
 
+// Whether the window has a place in x, however large the symbols of x are. ONNX Runtime runs a pool
+// whose window is larger than its input, but no such Conv.
+bool HasPlaces(const ops::Window& window, const TensorType& x) {
+  for (size_t axis = 0; axis < window.axes(); ++axis) {
+    const int64_t least = NumberAt(x, static_cast<int>(axis) + 2).value_or(0);
+    if (least + window.Padding(axis) < window.Extent(axis)) return false;
+  }
+  return true;
+}
+
 // args: m, x
 ClassId AverageConv(Terms& terms, std::span<const Binding> args) {
   const OpWord& pool = terms.word(args[0].op);
   const TensorType& x = terms.type(args[1].id);
   const std::optional<ops::Window> window = ReadPool(pool, x);
   const std::optional<int64_t> channels = NumberAt(x, 1);
-  if (!window || !channels || *channels < 1 || !AreAll(window->dilations, 1) ||
-      (HasPads(*window) && !CountsPads(pool))) {
+  if (!window || !channels || *channels < 1 || !HasPlaces(*window, x) ||
+      !AreAll(window->dilations, 1) || (HasPads(*window) && !CountsPads(pool))) {
     return ClassId();
   }
   const int64_t taps = std::accumulate(window->kernel.begin(), window->kernel.end(), int64_t{1},

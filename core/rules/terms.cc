@@ -1,6 +1,7 @@
 #include "core/rules/terms.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/checked.h"
@@ -50,6 +51,16 @@ bool View::HasOperator(ClassId id, absl::string_view name) const {
     if (word.sort == OpWord::Sort::kOperator && word.name == name) return true;
   }
   return false;
+}
+
+std::vector<ClassId> Terms::ModelInputs() const {
+  std::map<uint32_t, ClassId> by_index;
+  for (const ENodeId enode : graph_.nodes_of_kind(domain_.KindOfName("Input"))) {
+    by_index[word(graph_.node(enode).op).index] = graph_.class_of(enode);
+  }
+  std::vector<ClassId> inputs;
+  for (const auto& [index, cls] : by_index) inputs.push_back(cls);
+  return inputs;
 }
 
 ClassId Terms::Op(absl::string_view name, std::span<const ClassId> children,

@@ -64,6 +64,9 @@ class Terms {
   const TensorType& type(ClassId id) const { return data(id).type; }
   const OpWord& word(OpId op) const { return domain_.word(op); }
 
+  // The classes of the model's inputs, in order.
+  std::vector<ClassId> ModelInputs() const;
+
   // Adds an e-node in canonical form. Invalid if a child is invalid or inference refuses the
   // e-node.
   ClassId Op(absl::string_view name, std::span<const ClassId> children,

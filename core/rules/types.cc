@@ -40,21 +40,36 @@ bool VariesAlong(const model::TensorType& type, int rank, int axis, int64_t size
   return true;
 }
 
-std::optional<std::vector<std::vector<int64_t>>> GroupAxes(std::span<const int64_t> fine,
-                                                           std::span<const int64_t> coarse) {
+std::optional<std::vector<std::vector<int64_t>>> GroupAxes(const model::Shape& fine,
+                                                           const model::Shape& coarse) {
   std::vector<std::vector<int64_t>> groups;
   size_t axis = 0;
-  for (const int64_t size : coarse) {
+  for (const model::Dim& size : coarse) {
     std::vector<int64_t> group;
-    int64_t product = 1;
-    while (axis < fine.size() && (product < size || group.empty())) {
-      product *= fine[axis];
+    model::Dim product = 1;
+    const auto is_complete = [&] {
+      const bool reaches =
+          product.is_number() && size.is_number() && product.number() >= size.number();
+      return !group.empty() && (product.is_symbol() || reaches);
+    };
+    while (axis < fine.size() && !is_complete()) {
+      const model::Dim& next = fine[axis];
+      if (product.Is(1)) {
+        product = next;
+      } else {
+        int64_t joined;
+        if (!next.is_number() || __builtin_mul_overflow(product.number(), next.number(), &joined)) {
+          return std::nullopt;
+        }
+        product = joined;
+      }
+      if (product.is_unknown()) return std::nullopt;
       group.push_back(static_cast<int64_t>(axis++));
     }
-    if (product != size || group.empty() || product == 0) return std::nullopt;
+    if (!model::SameDim(product, size) || group.empty() || product.Is(0)) return std::nullopt;
     groups.push_back(std::move(group));
   }
-  while (axis < fine.size() && fine[axis] == 1 && !groups.empty()) {
+  while (axis < fine.size() && fine[axis].Is(1) && !groups.empty()) {
     groups.back().push_back(static_cast<int64_t>(axis++));
   }
   if (axis != fine.size()) return std::nullopt;

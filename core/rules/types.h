@@ -28,12 +28,13 @@ bool KeepsShape(const model::TensorType& type, const model::TensorType& small);
 // size must be 1 or `size`, and does not raise the rank.
 bool VariesAlong(const model::TensorType& type, int rank, int axis, int64_t size);
 
-// Groups consecutive axes of a tensor with dims `fine`, one group for each of the dims `coarse`, so
-// that the sizes in a group multiply to that dim: the axes that a Reshape between the two joins or
-// splits. Returns nullopt if that is impossible or a size is 0. An axis of size 1 goes to the group
-// before it, but each group has at least one axis.
-std::optional<std::vector<std::vector<int64_t>>> GroupAxes(std::span<const int64_t> fine,
-                                                           std::span<const int64_t> coarse);
+// Groups consecutive axes of a shape `fine`, one group for each dimension of `coarse`, so that the
+// sizes in a group multiply to that dimension whatever its symbols are: the axes that a Reshape
+// between the two joins or splits. A symbol is in a group of its own, but for ones. Returns nullopt
+// if that is impossible or a size is 0. An axis of size 1 goes to the group before it, but each
+// group has at least one axis.
+std::optional<std::vector<std::vector<int64_t>>> GroupAxes(const model::Shape& fine,
+                                                           const model::Shape& coarse);
 
 // Whether `type` has one element and a rank of at most `rank`.
 bool IsScalar(const model::TensorType& type, int rank);

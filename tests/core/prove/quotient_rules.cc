@@ -14,7 +14,9 @@
 #include "core/base/status_macros.h"
 #include "core/os/atomic_file.h"
 #include "core/prove/certificate.h"
+#include "core/prove/symbols.h"
 #include "core/rules/certificates.h"
+#include "core/rules/family.h"
 #include "core/rules/rule_set.h"
 #include "tests/core/prove/generate_command.h"
 #include "tests/core/prove/guards.h"
@@ -40,10 +42,11 @@ constexpr char kUsage[] =
 
 check applies each rule, or those named, in the graphs of tests/core/rules/cases and in random
 variations of them: other shapes, windows and orders of axes. Both sides are compared as elements of a
-prime field, where nothing is rounded, and as floats. A line per rule: its tier, the graphs in which it
-applied and how many of them agreed exactly, the e-nodes compared, the largest error in floats, and the
-functions that were left open or why it is not exact. The status is 1 if a rule is refuted or does not
-apply.
+prime field, where nothing is rounded, and as floats. It does the same in graphs whose sizes are symbols,
+each for several sizes. A line per rule: its tier, the graphs with numbers in which it applied and how
+many of them agreed exactly, the graphs with symbols, the e-nodes compared, the largest error in floats,
+and the functions that were left open or why it is not exact. The status is 1 if a rule is refuted or
+does not apply.
 
 guards does that without each guard of a rule in turn. A line per guard: "needed" if the rule is refuted
 without it, "needed to build" if its right side cannot be built without it, else "not refuted": it is
@@ -60,7 +63,8 @@ is left after each step.
 Run it in the repository's root.
 
   --record FILE   write the certificates to FILE, as core/rules/certificates.txt has them
-  --instances N   graphs in which each rule applies (20; generate: 10)
+  --instances N   graphs with numbers in which each rule applies, and twice the graphs with symbols
+                  (20; generate: 10)
   --seed N        of everything random (0)
   --operators     sets of operators (ours): taso, ours, or those that core/generate/universe.cc names
   --size N        operators in a graph (3)
@@ -112,18 +116,39 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   return options;
 }
 
-// The rule of this name, with the set that owns it.
+// The position of the family that has this rule.
+size_t FamilyOf(const std::string& rule) {
+  const std::span<const rules::Family> families = rules::AllFamilies();
+  for (size_t i = 0; i < families.size(); ++i) {
+    domain::TensorDomain domain;
+    const auto set = rules::BuildFamilies(&domain, families.subspan(i, 1), {});
+    const auto is_it = [&](const egraph::Rule* each) { return each->name() == rule; };
+    if (set.ok() && std::ranges::any_of(set->rules(), is_it)) return i;
+  }
+  return families.size();
+}
+
+// The rule of this name, with the set of its family, which owns it.
 prove::RuleMaker MakerOf(const std::string& name) {
-  return
-      [name](domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
-        QUOTIENT_ASSIGN_OR_RETURN(rules::RuleSet made,
-                                  rules::BuildRules(domain, rules::kNewestOpset, {}));
-        const auto set = std::make_shared<const rules::RuleSet>(std::move(made));
-        for (const egraph::Rule* const rule : set->rules()) {
-          if (rule->name() == name) return std::shared_ptr<const egraph::Rule>(set, rule);
-        }
-        return absl::NotFoundError(absl::StrCat("no rule is called ", name));
-      };
+  const size_t family = FamilyOf(name);
+  return [name, family](
+             domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
+    domain->LimitOpset(rules::kNewestOpset);
+    QUOTIENT_ASSIGN_OR_RETURN(
+        rules::RuleSet made,
+        rules::BuildFamilies(domain, rules::AllFamilies().subspan(family, 1), {}));
+    const auto set = std::make_shared<const rules::RuleSet>(std::move(made));
+    for (const egraph::Rule* const rule : set->rules()) {
+      if (rule->name() == name) return std::shared_ptr<const egraph::Rule>(set, rule);
+    }
+    return absl::NotFoundError(absl::StrCat("no rule is called ", name));
+  };
+}
+
+prove::Trials TrialsOf(const Options& options) {
+  return {.instances = options.num_instances(),
+          .symbolic = (options.num_instances() + 1) / 2,
+          .seed = options.first_seed()};
 }
 
 rules::RecordedCertificate Recorded(const Certificate& certificate) {
@@ -133,14 +158,15 @@ rules::RecordedCertificate Recorded(const Certificate& certificate) {
   return {.tier = NameOf(certificate.tier),
           .instances = certificate.instances,
           .exact = certificate.exact,
+          .symbolic = certificate.symbolic,
           .equations = certificate.equations,
           .largest_error = certificate.largest_error,
           .note = std::move(note)};
 }
 
 void Print(const std::string& name, const rules::RecordedCertificate& certificate) {
-  std::printf("%-28s %-22s %4d %4d %6lld %8.1e  %s\n", name.c_str(), certificate.tier.c_str(),
-              certificate.instances, certificate.exact,
+  std::printf("%-28s %-22s %4d %4d %4d %6lld %8.1e  %s\n", name.c_str(), certificate.tier.c_str(),
+              certificate.instances, certificate.exact, certificate.symbolic,
               static_cast<long long>(certificate.equations), certificate.largest_error,
               certificate.note.c_str());
   std::fflush(stdout);
@@ -150,13 +176,15 @@ absl::StatusOr<bool> Check(const Options& options) {
   std::map<std::string, std::vector<model::Graph>> graphs;
   for (const rules::RuleCase& each : rules::RuleCases()) {
     graphs[each.rule].push_back(rules::ParseStatic(each.fires));
+    // Sizes that a rule refuses because they may be unequal may be equal, too.
+    const model::Graph refused = rules::ParseStatic(each.refused);
+    if (!prove::IsStatic(refused)) graphs[each.rule].push_back(refused);
   }
   std::map<Tier, int> counts;
   rules::RecordedCertificates recorded;
   for (const std::string& name : options.words.empty() ? rules::RuleNames() : options.words) {
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const Certificate certificate,
-        prove::Certify(MakerOf(name), graphs[name], options.num_instances(), options.first_seed()));
+    QUOTIENT_ASSIGN_OR_RETURN(const Certificate certificate,
+                              prove::Certify(MakerOf(name), graphs[name], TrialsOf(options)));
     ++counts[certificate.tier];
     recorded[name] = Recorded(certificate);
     Print(name, recorded[name]);

@@ -8,6 +8,8 @@
 //     z = Add(x, zero)
 //   refused z               # one that looks alike and that it must leave alone
 //     z = Add(x, half)
+//
+// Sizes may be symbols.
 
 #include <string>
 #include <vector>
