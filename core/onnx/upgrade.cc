@@ -129,16 +129,18 @@ bool UpgradeResize(const OldForm& form, Node& node) {
   return true;
 }
 
-bool IsComputableAt(const OldForm& form, size_t index) {
-  return index >= form.types.size() || form.types[index] == nullptr ||
-         model::IsComputable(form.types[index]->dtype);
+// What a node computes has no known type yet. The type of its zero point is mostly known.
+bool MayBeComputableAt(const OldForm& form, size_t index) {
+  if (index >= form.types.size() || form.types[index] == nullptr) return true;
+  const model::DType dtype = form.types[index]->dtype;
+  return dtype == model::DType::kUndefined || model::IsComputable(dtype);
 }
 
 // Blocks of a scale of their own, 4-bit and 8-bit floats and integers, and other precisions than
 // that of the scale are left to runtimes.
 bool UpgradeSteps(const OldForm& form, Node& node) {
   node.attributes.Erase("saturate");  // Affects only 8-bit floats.
-  return IsComputableAt(form, 0) && IsComputableAt(form, 2) &&
+  return MayBeComputableAt(form, 0) && MayBeComputableAt(form, 2) &&
          EraseIfInt(node.attributes, "block_size", 0) &&
          EraseIfInt(node.attributes, "precision", 0);
 }

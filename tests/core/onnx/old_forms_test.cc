@@ -176,6 +176,11 @@ const Form kForms[] = {
         { y = DequantizeLinear<axis = -1>(x, s, z) })",
      R"(graph g { input x: uint8[2,3] const s: float32[3] = [0.5, 1, 2]
         const z: uint8[3] = [1, 2, 3] y = DequantizeLinear(x, s, z) output y })"},
+    {"QuantizedAndBack", 13,
+     R"(g (float[4] x) => (float[4] y) <float s = {0.5}, int8 z = {3}>
+        { q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, s, z) })",
+     R"(graph g { input x: float32[4] const s: float32[] = [0.5] const z: int8[] = [3]
+        q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) output y })"},
     {"ConstantNodes", 13,
      R"(g (float[2] x) => (float[2] y) {
           c = Constant<value_floats = [1.0, 2.0]>()
