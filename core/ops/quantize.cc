@@ -42,6 +42,11 @@ absl::Status CheckSteps(const InferContext& context, size_t index) {
   }
   const Shape* const shape = ShapeAt(context, 0);
   if (shape == nullptr || (*steps)[0].Is(1)) return absl::OkStatus();
+  const TensorType* const scale = context.inputs[1].type;
+  if (scale != nullptr && IsOneElement(*scale)) {
+    if (!(*steps)[0].is_number()) return absl::OkStatus();
+    return ShapeError("one scale, but ", (*steps)[0].number(), " zero points");
+  }
   QUOTIENT_ASSIGN_OR_RETURN(
       const int64_t axis,
       NormalizeAxis(context.attributes.GetInt("axis", kDefaultAxis), std::ssize(*shape)));

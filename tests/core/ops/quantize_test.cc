@@ -82,6 +82,12 @@ TEST(QuantizeTest, TypesFollowFromZeroPointAndScale) {
   EXPECT_THAT(type("const s: float32[1,2] = [1, 2]\ny = QuantizeLinear(x, s)"),
               ::testing::HasSubstr("is no vector"));
   EXPECT_THAT(
+      type("const s: float32[] = [1]\nconst z: int8[2] = [1, 2]\ny = QuantizeLinear(x, s, z)"),
+      ::testing::HasSubstr("one scale, but 2 zero points"));
+  EXPECT_EQ(TypeOf("input v: int8[4]\ninput z: int8[M]\nconst s: float32[1] = [1]\n"
+                   "y = DequantizeLinear(v, s, z)"),
+            "float32[4]");
+  EXPECT_THAT(
       type("const s: float32[] = [1]\nconst z: uint8[] = [1]\ny = DequantizeLinear(q, s, z)"),
       ::testing::HasSubstr("zero point is of another type"));
 }
