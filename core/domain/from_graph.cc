@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -222,10 +223,10 @@ class Importer {
   TensorEGraph result_;
 };
 
+// Whether nothing runs for an operator, given that its operands are all weights.
 bool IsFoldable(const ENodeDescription& description) {
   std::vector<const model::TensorType*> inputs;
   for (const ENodeOperand& input : description.inputs) {
-    if (input.present && !input.weight_only) return false;
     inputs.push_back(input.present ? &input.measured : nullptr);
   }
   return !TakesTooLongToFold(*description.word, inputs, description.output.measured);
@@ -256,7 +257,7 @@ ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode) {
   description.word = &tensors.domain->word(node.op);
   const auto describe = [&](ClassId cls) {
     const ClassData& data = tensors.domain->data(graph, cls);
-    return ENodeOperand{!data.absent, data.measured, data.weight_only};
+    return ENodeOperand{!data.absent, data.measured, data.runs_as_constant()};
   };
   for (const ClassId child : node.children) description.inputs.push_back(describe(child));
   description.output = describe(graph.class_of(enode));
@@ -264,7 +265,11 @@ ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode) {
   description.free = sort != OpWord::Sort::kOperator && sort != OpWord::Sort::kOpaque;
   if (sort == OpWord::Sort::kOperator) {
     // The e-node itself must fold, not only another one of its class.
-    description.free = IsFoldable(description);
+    const bool of_weights = std::ranges::all_of(node.children, [&](ClassId child) {
+      const ClassData& data = tensors.domain->data(graph, child);
+      return data.absent || data.weight_only;
+    });
+    description.free = of_weights && IsFoldable(description);
   }
   return description;
 }

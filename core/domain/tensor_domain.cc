@@ -7,6 +7,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
+#include "core/ops/quantize.h"
 
 namespace quotient::domain {
 namespace {
@@ -269,7 +270,9 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
     data.measured = std::move(bound.type);
     data.measured_elements = std::move(bound.elements);
   }
-  data.weight_only = weight_only && !TakesTooLongToFold(word, types, data.measured);
+  const bool folds = weight_only && !TakesTooLongToFold(word, types, data.measured);
+  data.weight_only = folds && !ops::StaysInModel(word.name);
+  data.kept_constant = folds && ops::StaysInModel(word.name);
   data.facts = FactsOfOperator(*word.def, word.attributes, facts, inferred.type);
   data.type = std::move(inferred.type);
   data.elements = std::move(inferred.elements);
@@ -322,11 +325,13 @@ absl::StatusOr<bool> TensorDomain::Join(ClassData& kept, const ClassData& other)
   const bool changed =
       type != kept.type || measured != kept.measured || better_known ||
       (!kept.constant && other.constant) || (!kept.weight_only && other.weight_only) ||
-      (!kept.elements && other.elements) || (!kept.measured_elements && other.measured_elements);
+      (!kept.kept_constant && other.kept_constant) || (!kept.elements && other.elements) ||
+      (!kept.measured_elements && other.measured_elements);
   kept.type = std::move(type);
   kept.measured = std::move(measured);
   if (better_known) kept.facts = facts;
   kept.weight_only |= other.weight_only;
+  kept.kept_constant |= other.kept_constant;
   if (other.read_by_step) {
     kept.read_by_step = kept.read_by_step.value_or(false) || *other.read_by_step;
   }

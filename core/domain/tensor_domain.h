@@ -77,7 +77,12 @@ struct ClassData {
   std::optional<model::Tensor> constant;  // The value itself.
   std::optional<Sizes> constant_sizes;    // Of it.
   bool weight_only = false;               // Folding computes it; see TakesTooLongToFold.
+  // Computed from constants by an operator that stays in the model (ops::StaysInModel), so it is
+  // constant when the model runs, but nothing that is computed from it folds.
+  bool kept_constant = false;
   bool absent = false;
+  // Whether the value is constant by the time the model runs.
+  bool runs_as_constant() const { return weight_only || kept_constant; }
   // The elements of a small integer tensor, as far as known, for either type; may have symbols.
   std::optional<ops::Elements> elements;
   std::optional<ops::Elements> measured_elements;

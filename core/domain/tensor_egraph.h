@@ -57,7 +57,7 @@ absl::StatusOr<TensorEGraph> FromGraph(const model::Graph& graph, const model::G
 struct ENodeOperand {
   bool present = true;  // False for an optional input left out.
   model::TensorType measured;
-  bool weight_only = false;  // Constant by the time the model runs.
+  bool constant = false;  // By the time the model runs.
 };
 struct ENodeDescription {
   const OpWord* word;

@@ -129,6 +129,35 @@ bool UpgradeResize(const OldForm& form, Node& node) {
   return true;
 }
 
+// What a node computes has no known type yet. The type of its zero point is mostly known.
+bool MayBeComputableAt(const OldForm& form, size_t index) {
+  if (index >= form.types.size() || form.types[index] == nullptr) return true;
+  const model::DType dtype = form.types[index]->dtype;
+  return dtype == model::DType::kUndefined || model::IsComputable(dtype);
+}
+
+// Blocks of a scale of their own, 4-bit and 8-bit floats and integers, and other precisions than
+// that of the scale are left to runtimes.
+bool UpgradeSteps(const OldForm& form, Node& node) {
+  node.attributes.Erase("saturate");  // Affects only 8-bit floats.
+  return MayBeComputableAt(form, 0) && MayBeComputableAt(form, 2) &&
+         EraseIfInt(node.attributes, "block_size", 0) &&
+         EraseIfInt(node.attributes, "precision", 0);
+}
+
+// The type of the result is that of the zero point; uint8 without one.
+bool UpgradeQuantizeLinear(const OldForm& form, Node& node) {
+  const bool has_zero_point = HasInput(node, 2);
+  const auto uint8 = static_cast<int64_t>(model::DType::kUint8);
+  const int64_t wanted = node.attributes.GetInt("output_dtype", 0);
+  node.attributes.Erase("output_dtype");
+  return UpgradeSteps(form, node) && (has_zero_point || wanted == 0 || wanted == uint8);
+}
+
+bool UpgradeDequantizeLinear(const OldForm& form, Node& node) {
+  return UpgradeSteps(form, node) && EraseIfInt(node.attributes, "output_dtype", 0);
+}
+
 struct Upgrade {
   absl::string_view op;
   bool (*apply)(const OldForm& form, Node& node);
@@ -140,8 +169,10 @@ constexpr Upgrade kUpgrades[] = {
     {"CastLike", UpgradeCastLike},
     {"Clip", UpgradeClip},
     {"ConvTranspose", UpgradeConvTranspose},
+    {"DequantizeLinear", UpgradeDequantizeLinear},
     {"MaxPool", UpgradeMaxPool},
     {"Pad", UpgradePad},
+    {"QuantizeLinear", UpgradeQuantizeLinear},
     {"Range", UpgradeRange},
     {"Resize", UpgradeResize},
     {"Upsample", UpgradeUpsample},

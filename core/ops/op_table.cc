@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/ops/families.h"
+#include "core/ops/quantize.h"
 
 namespace quotient::ops {
 namespace {
@@ -16,6 +17,7 @@ std::vector<const OpDef*> CollectRows() {
       SoftmaxOps(),    NormalizationOps(), ReduceOps(),        ViewOps(),   CastOps(),
       MoveOps(),       RepeatOps(),        SliceOps(),         PadOps(),    GatherOps(),
       IndexTupleOps(), SelectOps(),        SourceOps(),        CumSumOps(), ResizeOps(),
+      QuantizeOps(),
   };
   for (std::span<const OpDef> family : families) {
     for (const OpDef& op : family) rows.push_back(&op);

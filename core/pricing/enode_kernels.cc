@@ -32,7 +32,7 @@ SequenceHash ENodeKernels::HashOf(ENodeId node) const {
   hash.Add(view.op.value());
   const auto add = [&](const domain::ClassData& data) {
     hash.Add(uint64_t{data.absent} | uint64_t{data.weight_only} << 1 |
-             uint64_t{data.constant.has_value()} << 2 |
+             uint64_t{data.constant.has_value()} << 2 | uint64_t{data.kept_constant} << 3 |
              static_cast<uint64_t>(data.measured.dtype) << 8 |
              uint64_t{data.measured.has_rank()} << 7);
     if (!data.measured.has_rank()) return;

@@ -14,7 +14,7 @@ void ENodeOperands::PlanLayouts() {
   kernels::LayoutPlanner planner(graph.class_bound());
   for (const egraph::ClassId cls : graph.classes()) {
     const domain::ClassData& data = tensors_.domain->data(graph, cls);
-    planner.AddValue(cls.value(), data.measured, data.weight_only);
+    planner.AddValue(cls.value(), data.measured, data.runs_as_constant());
   }
   std::vector<uint32_t> inputs;
   for (const egraph::ClassId cls : graph.classes()) {
@@ -40,7 +40,7 @@ std::vector<kernels::Operand> ENodeOperands::Of(ENodeId node,
     kernels::Operand& operand = operands.emplace_back();
     if (!input.present) continue;
     operand.type = input.measured;
-    operand.constant = input.weight_only;
+    operand.constant = input.constant;
     if (kernels::RoleOf(description.word->name) != kernels::LayoutRole::kTied) continue;
     operand.layout = layout(graph.Find(graph.node(node).children[i]));
   }

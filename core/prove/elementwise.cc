@@ -137,6 +137,37 @@ absl::StatusOr<FieldTensor> EvaluateOpenPredicate(const Operation& operation) {
   });
 }
 
+// The scale or zero point (an input that may be left out) of the element at an index.
+Element StepAt(const Operation& operation, size_t input, const Ints& index, Element otherwise) {
+  if (!operation.has(input)) return otherwise;
+  const FieldTensor& steps = operation.input(input);
+  if (steps.elements.size() == 1) return steps.elements[0];
+  return steps.elements[static_cast<size_t>(
+      index[static_cast<size_t>(operation.attributes.GetInt("axis", 1))])];
+}
+
+// Rounds x / scale, beside the zero point, in a way that is left open.
+absl::StatusOr<FieldTensor> EvaluateQuantizeLinear(const Operation& operation) {
+  bool has_values = true;
+  FieldTensor result = Filled(operation.dims, [&](const Ints& index) -> Element {
+    const std::optional<Element> inverse = Inverse(StepAt(operation, 1, index, 1));
+    has_values &= inverse.has_value();
+    const Element steps = Multiply(Broadcast(operation.input(0), index), inverse.value_or(0));
+    return Open(operation, operation.name, std::array{steps, StepAt(operation, 2, index, 0)});
+  });
+  if (!has_values) return NoValue(operation);
+  return result;
+}
+
+// (x - zero point) scale
+absl::StatusOr<FieldTensor> EvaluateDequantizeLinear(const Operation& operation) {
+  return Filled(operation.dims, [&](const Ints& index) {
+    const Element offset =
+        Subtract(Broadcast(operation.input(0), index), StepAt(operation, 2, index, 0));
+    return Multiply(offset, StepAt(operation, 1, index, 1));
+  });
+}
+
 }  // namespace
 
 std::span<const Definition> ElementwiseDefinitions() {
@@ -158,6 +189,8 @@ std::span<const Definition> ElementwiseDefinitions() {
       {"Min", EvaluateMin},
       {"Relu", EvaluateRelu},
       {"Clip", EvaluateClip},
+      {"QuantizeLinear", EvaluateQuantizeLinear},
+      {"DequantizeLinear", EvaluateDequantizeLinear},
       {"Abs", EvaluateOpen},
       {"Ceil", EvaluateOpen},
       {"Cos", EvaluateOpen},

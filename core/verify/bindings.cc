@@ -116,7 +116,8 @@ absl::StatusOr<Graph> InferAt(const Graph& graph, const Shapes& shapes) {
 }
 
 absl::StatusOr<CutGraph> FoldAndCut(Graph graph, int threads, const StopCondition& stop) {
-  const eval::FoldLimits limits{.max_result_bytes = kMostFoldedBytes, .threads = threads};
+  const eval::FoldLimits limits{
+      .max_result_bytes = kMostFoldedBytes, .threads = threads, .fold_what_stays = true};
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(graph, limits, stop));
   return Cut(graph);
 }

@@ -8,8 +8,8 @@ namespace {
 
 // In order of preference.
 constexpr std::unique_ptr<Kernel> (*kMakers[])(const KernelSpec&) = {
-    MakeChainKernel,   MakeCopyKernel,   MakeGatherKernel, MakeReduceKernel,    MakeNormalizeKernel,
-    MakeSoftmaxKernel, MakeResizeKernel, MakeTypedKernel,  MakeReferenceKernel,
+    MakeChainKernel,   MakeCopyKernel,   MakeGatherKernel, MakeReduceKernel,   MakeNormalizeKernel,
+    MakeSoftmaxKernel, MakeResizeKernel, MakeTypedKernel,  MakeQuantizeKernel, MakeReferenceKernel,
 };
 
 }  // namespace

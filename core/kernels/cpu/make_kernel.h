@@ -33,6 +33,8 @@ std::unique_ptr<Kernel> MakeSoftmaxKernel(const KernelSpec& spec);
 std::unique_ptr<Kernel> MakeResizeKernel(const KernelSpec& spec);
 // Where, comparisons, logic, Cast, IsInf, IsNaN and integer arithmetic.
 std::unique_ptr<Kernel> MakeTypedKernel(const KernelSpec& spec);
+// QuantizeLinear and DequantizeLinear of float32.
+std::unique_ptr<Kernel> MakeQuantizeKernel(const KernelSpec& spec);
 // The reference evaluation of every other operator in the operator table.
 std::unique_ptr<Kernel> MakeReferenceKernel(const KernelSpec& spec);
 

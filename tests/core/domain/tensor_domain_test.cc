@@ -72,6 +72,19 @@ TEST_F(TensorDomainTest, RefusesIllTypedNodes) {
   EXPECT_FALSE(Add("NoSuchOperator", {x}).ok());
 }
 
+TEST_F(TensorDomainTest, DequantizedWeightsAreConstantButWhatIsComputedFromThemDoesNotFold) {
+  const ClassId q =
+      Constant(model::Tensor::Of<int8_t>(DType::kInt8, {2}, std::vector<int8_t>{1, 2}));
+  const ClassId s = Constant(testing::Floats({}, {0.5}));
+  ASSERT_OK_AND_ASSIGN(const ClassId weight, Add("DequantizeLinear", {q, s}));
+  ASSERT_OK_AND_ASSIGN(const ClassId scaled, Add("Mul", {weight, s}));
+  ASSERT_OK_AND_ASSIGN(const ClassId steps, Add("QuantizeLinear", {s, s}));
+  EXPECT_TRUE(Data(weight).runs_as_constant());
+  EXPECT_FALSE(Data(weight).weight_only);
+  EXPECT_FALSE(Data(scaled).runs_as_constant());
+  EXPECT_TRUE(Data(steps).weight_only);
+}
+
 TEST_F(TensorDomainTest, WeightOnlyIsWhatConstantsAloneDecide) {
   const ClassId x = Input(0, TensorType(DType::kFloat32, {2}));
   const ClassId c = Constant(testing::Floats({2}, {1, 2}));

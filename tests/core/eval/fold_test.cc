@@ -145,6 +145,41 @@ TEST(FoldTest, AnOutputMayBeConstant) {
   EXPECT_EQ(graph.value(graph.outputs[0]).name, "y");
 }
 
+// Runtimes look for the DequantizeLinear of weights. What is only run is folded as they would.
+TEST(FoldTest, DequantizedWeightsStayInTheModel) {
+  constexpr char kText[] = R"(graph g {
+    input x: float32[1,2]
+    const q: int8[2,2] = [1, 2, 3, 4]
+    const f: float32[2,2] = [1, 2.5, -3, 4]
+    const s: float32[] = [0.5]
+    w = DequantizeLinear(q, s)
+    steps = QuantizeLinear(f, s)
+    v = DequantizeLinear(steps, s)
+    y = MatMul(x, w)
+    z = MatMul(y, v)
+    output z
+  })";
+  EXPECT_EQ(Folded(kText), Text(R"(graph g {
+    input x: float32[1,2]
+    const q: int8[2,2] = [1, 2, 3, 4]
+    const s: float32[] = [0.5]
+    const steps: uint8[2,2] = [2, 5, 0, 8]
+    w = DequantizeLinear(q, s)
+    v = DequantizeLinear(steps, s)
+    y = MatMul(x, w)
+    z = MatMul(y, v)
+    output z
+  })"));
+  EXPECT_EQ(Folded(kText, {.fold_what_stays = true}), Text(R"(graph g {
+    input x: float32[1,2]
+    const w: float32[2,2] = [0.5, 1, 1.5, 2]
+    const v: float32[2,2] = [1, 2.5, 0, 4]
+    y = MatMul(x, w)
+    z = MatMul(y, v)
+    output z
+  })"));
+}
+
 TEST(FoldTest, DoesNotInflateTheModel) {
   constexpr char kGraph[] = R"(graph g {
     input x: float32[64,64]

@@ -161,6 +161,26 @@ const Form kForms[] = {
      R"(g (float[1,1,4,4] x) => (float[1,1,3,3] y)
         { y = MaxPool<kernel_shape = [2,2], storage_order = 1>(x) })",
      R"(graph g { input x: float32[1,1,4,4] y = MaxPool(x) {kernel_shape=[2,2]} output y })"},
+    {"QuantizeLinear10", 10,
+     R"(g (float[4] x) => (int8[4] y) <float s = {0.5}, int8 z = {3}>
+        { y = QuantizeLinear(x, s, z) })",
+     R"(graph g { input x: float32[4] const s: float32[] = [0.5] const z: int8[] = [3]
+        y = QuantizeLinear(x, s, z) output y })"},
+    {"QuantizeLinear21", 21,
+     R"(g (float[2,3] x) => (uint8[2,3] y) <float[2] s = {0.5, 1}>
+        { y = QuantizeLinear<axis = -2, block_size = 0, output_dtype = 2, saturate = 0>(x, s) })",
+     R"(graph g { input x: float32[2,3] const s: float32[2] = [0.5, 1]
+        y = QuantizeLinear(x, s) {axis=0} output y })"},
+    {"DequantizeLinear13", 13,
+     R"(g (uint8[2,3] x) => (float[2,3] y) <float[3] s = {0.5, 1, 2}, uint8[3] z = {1, 2, 3}>
+        { y = DequantizeLinear<axis = -1>(x, s, z) })",
+     R"(graph g { input x: uint8[2,3] const s: float32[3] = [0.5, 1, 2]
+        const z: uint8[3] = [1, 2, 3] y = DequantizeLinear(x, s, z) output y })"},
+    {"QuantizedAndBack", 13,
+     R"(g (float[4] x) => (float[4] y) <float s = {0.5}, int8 z = {3}>
+        { q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, s, z) })",
+     R"(graph g { input x: float32[4] const s: float32[] = [0.5] const z: int8[] = [3]
+        q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) output y })"},
     {"ConstantNodes", 13,
      R"(g (float[2] x) => (float[2] y) {
           c = Constant<value_floats = [1.0, 2.0]>()
@@ -223,6 +243,15 @@ TEST(OldFormsTest, ThoseWithoutAnEquivalentPassThrough) {
               { y = Dropout(x, ratio, train) })"},
       {13, "Opaque:Dropout",
        R"(g (float[4] x) => (float[4] y) <bool train = {1}> { y = Dropout(x, , train) })"},
+      // A scale for each block, and types that are given by an attribute alone.
+      {21, "Opaque:QuantizeLinear",
+       R"(g (float[4] x) => (uint8[4] y) <float[2] s = {0.5, 1}>
+          { y = QuantizeLinear<axis = 0, block_size = 2>(x, s) })"},
+      {21, "Opaque:DequantizeLinear",
+       R"(g (int8[4] x) => (float[4] y) <float[2] s = {0.5, 1}>
+          { y = DequantizeLinear<axis = 0, block_size = 2>(x, s) })"},
+      {21, "Opaque:QuantizeLinear", R"(g (float[4] x) => (int8[4] y) <float s = {0.5}>
+          { y = QuantizeLinear<output_dtype = 3>(x, s) })"},
       // Their defaults were others.
       {1, "Opaque:Selu", "g (float[4] x) => (float[4] y) { y = Selu(x) }"},
   };

@@ -35,7 +35,7 @@ OPERATORS = set("""
     ScatterND ConstantOfShape Range Shape Size CumSum Resize
     Sign Round IsInf Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Softplus Softsign Mish Elu Celu Selu
     ThresholdedRelu Swish PRelu Sum Mean Xor GlobalMaxPool RMSNormalization GroupNormalization ReduceMin ReduceProd
-    ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp ArgMax ArgMin
+    ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp ArgMax ArgMin QuantizeLinear DequantizeLinear
 """.split())
 
 TYPES = {
@@ -60,6 +60,8 @@ class NotACase(Exception):
 def is_opaque(node):
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     if attributes.get("training_mode", 0) or (node.op_type == "Dropout" and len(node.input) > 2):
+        return True
+    if attributes.get("block_size", 0) or attributes.get("precision", 0):
         return True
     if node.op_type == "Resize":
         return (attributes.get("mode", b"nearest") == b"cubic" or attributes.get("antialias", 0)

@@ -108,6 +108,39 @@ def cast_like(r):
     return Drawn([r.values(r.dtype(), r.shape(), -200, 200), like])
 
 
+def steps(r, shape, dtype):
+    """A scale and a zero point, for the whole tensor or per position of an axis, and the attributes."""
+    has_axis = shape and "axis" in r.schema.attributes and r.chance(0.4)
+    axis = r.axis(len(shape)) if has_axis else None
+    per = [shape[axis]] if has_axis else []
+    scale = r.rng.choice([0.25, 0.5, 1, 0.1, 0.0235], per).astype(np.float32)
+    zero_point = r.integers(dtype, per, -3, 3) if r.chance(0.7) and dtype != np.int32 else None
+    return scale, zero_point, {} if axis is None else {"axis": axis}
+
+
+def small_integer(r, type_string):
+    return r.pick([d for d in r.allowed(type_string)
+                   if d in (np.int8, np.uint8, np.int16, np.uint16, np.int32)])
+
+
+@draws("QuantizeLinear")
+def quantize(r):
+    shape = r.shape()
+    dtype = small_integer(r, r.schema.outputs[0].type_str)
+    scale, zero_point, attributes = steps(r, shape, dtype)
+    inputs = [r.values(np.dtype(np.float32), shape, -40, 40), scale]
+    return Drawn(inputs if zero_point is None else inputs + [zero_point], {}, attributes)
+
+
+@draws("DequantizeLinear")
+def dequantize(r):
+    shape = r.shape()
+    dtype = small_integer(r, r.schema.inputs[0].type_str)
+    scale, zero_point, attributes = steps(r, shape, dtype)
+    inputs = [r.integers(dtype, shape, -100, 100), scale]
+    return Drawn(inputs if zero_point is None else inputs + [zero_point], {}, attributes)
+
+
 @draws("Where")
 def where(r):
     dtype = r.dtype(1)

@@ -8,6 +8,7 @@ constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
     MakeChainProgram,     MakeTypedProgram,  MakeCopyProgram,   MakeSoftmaxProgram,
     MakeNormalizeProgram, MakeReduceProgram, MakePoolProgram,   MakeGatherProgram,
     MakeScatterProgram,   MakePadProgram,    MakeResizeProgram, MakeLineProgram,
+    MakeQuantizeProgram,
 };
 
 }  // namespace

@@ -50,6 +50,9 @@ std::optional<Program> MakePadProgram(const KernelSpec& spec);
 // "resize": Resize to the nearest neighbour or linearly along at most three axes.
 std::optional<Program> MakeResizeProgram(const KernelSpec& spec);
 
+// "quantize": QuantizeLinear to integers of at most 16 bits, and DequantizeLinear.
+std::optional<Program> MakeQuantizeProgram(const KernelSpec& spec);
+
 // "cumsum", "trilu".
 std::optional<Program> MakeLineProgram(const KernelSpec& spec);
 

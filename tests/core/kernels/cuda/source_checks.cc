@@ -20,10 +20,25 @@ using model::Tensor;
 
 // Rounds at most once, so there is one right answer.
 bool IsExact(const KernelSpec& spec) {
-  static const auto& ops = *new std::vector<std::string>{
-      "Cast",  "CastLike", "Where",  "Transpose",      kReorderOp, "Concat",
-      "Slice", "Split",    "Gather", "GatherElements", "GatherND", "ScatterND",
-      "Pad",   "Expand",   "Tile",   "Trilu",          "MaxPool"};
+  static const auto& ops = *new std::vector<std::string>{"Cast",
+                                                         "CastLike",
+                                                         "Where",
+                                                         "Transpose",
+                                                         kReorderOp,
+                                                         "Concat",
+                                                         "Slice",
+                                                         "Split",
+                                                         "Gather",
+                                                         "GatherElements",
+                                                         "GatherND",
+                                                         "ScatterND",
+                                                         "Pad",
+                                                         "Expand",
+                                                         "Tile",
+                                                         "Trilu",
+                                                         "MaxPool",
+                                                         "QuantizeLinear",
+                                                         "DequantizeLinear"};
   return spec.epilogue.empty() && std::find(ops.begin(), ops.end(), spec.op) != ops.end();
 }
 
