@@ -112,7 +112,7 @@ absl::StatusOr<RuleList> CompileFamily(TensorDomain* domain, const Family& famil
 std::span<const Family> AllFamilies() {
   static const auto& families = *new std::vector<Family>{
       FusionFamily(), TransformerFamily(), AlgebraFamily(), LayoutFamily(),      MatmulFamily(),
-      ConvFamily(),   GroupedConvFamily(), PoolFamily(),    ConcatSplitFamily(),
+      ConvFamily(),   GroupedConvFamily(), PoolFamily(),    ConcatSplitFamily(), PickFamily(),
   };
   return families;
 }

@@ -33,5 +33,6 @@ Family FusionFamily();
 Family LayoutFamily();
 Family ConcatSplitFamily();
 Family TransformerFamily();
+Family PickFamily();
 
 }  // namespace quotient::rules

@@ -78,7 +78,8 @@ class Reader {
 const std::vector<RuleCase>& RuleCases() {
   static const auto& all = *[] {
     auto* cases = new std::vector<RuleCase>;
-    for (const char* family : {"algebra", "conv", "layout", "matmul", "pool", "transformer"}) {
+    for (const char* family :
+         {"algebra", "conv", "layout", "matmul", "picks", "pool", "transformer"}) {
       Reader(absl::StrCat("tests/core/rules/cases/", family, ".txt"), cases).Read();
     }
     return cases;
