@@ -93,6 +93,9 @@ matmul-repeated: ?y = MatMul(?x, Reshape[?r](Expand[?e](?u))) => times_repeated(
 matmul-repeated: ?y = MatMul(?x, Transpose[?p](Reshape[?r](Expand[?e](?u))))
   => times_repeated_transposed(?r, ?e, ?x, ?u, ?y)
   if float(?x) and activation(?x) and activation(?u) and swaps_last_two(?p)
+matmul-repeated: ?y = MatMul(?x, Reshape[?r](Transpose[?p](Expand[?e](?u))))
+  => times_transposed_repeated(?r, ?e, ?x, ?u, ?y)
+  if float(?x) and activation(?x) and activation(?u) and swaps_last_two(?p)
 )";
 
 // Converts c to a vector [n] over the columns, the last axis, of a product with the type of y.
@@ -187,10 +190,13 @@ struct Repeated {
   int64_t times;
 };
 
+// Where the last two axes of the repeated heads are exchanged.
+enum class Exchanged { kNever, kAfterReshape, kBeforeReshape };
+
 // Reads Reshape(Expand(u)), which repeats heads: u is [.., a, 1, k, n], and the Expand repeats its
 // axis of 1, which the Reshape joins with the one before.
 std::optional<Repeated> ReadRepeated(Terms& terms, const OpWord& reshape, const OpWord& expand,
-                                     ClassId u) {
+                                     ClassId u, Exchanged exchanged) {
   const TensorType& type = terms.type(u);
   const Ints* const wide = expand.attributes.FindInts("shape");
   const Ints* const joined = reshape.attributes.FindInts("shape");
@@ -207,15 +213,17 @@ std::optional<Repeated> ReadRepeated(Terms& terms, const OpWord& reshape, const 
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(repeated));
   Ints all = dims;
   all[repeated - 1] *= times;
+  if (exchanged == Exchanged::kBeforeReshape) std::swap(all[repeated], all[repeated + 1]);
   if (*joined != all) return std::nullopt;
   return Repeated{terms.Reshape(u, std::move(dims)), times};
 }
 
 // Multiplies each head of u once by the rows of all heads of x that share it. args: the Reshape and
 // Expand of u, x, u, and the product y.
-ClassId TimesRepeated(Terms& terms, std::span<const Binding> args, bool transposed) {
+template <Exchanged kExchanged>
+ClassId TimesRepeated(Terms& terms, std::span<const Binding> args) {
   const auto repeated =
-      ReadRepeated(terms, terms.word(args[0].op), terms.word(args[1].op), args[3].id);
+      ReadRepeated(terms, terms.word(args[0].op), terms.word(args[1].op), args[3].id, kExchanged);
   const TensorType& x = terms.type(args[2].id);
   if (!repeated || !repeated->heads.valid() || !x.is_static() || x.elements() == 0) {
     return ClassId();
@@ -232,7 +240,7 @@ ClassId TimesRepeated(Terms& terms, std::span<const Binding> args, bool transpos
   rows[rank - 2] *= repeated->times;
   Ints perm(rank);
   std::iota(perm.begin(), perm.end(), 0);
-  if (transposed) std::swap(perm[rank - 1], perm[rank - 2]);
+  if (kExchanged != Exchanged::kNever) std::swap(perm[rank - 1], perm[rank - 2]);
   const ClassId heads = terms.Transpose(repeated->heads, std::move(perm));
   const ClassId product = terms.Op("MatMul", {terms.Reshape(args[2].id, std::move(rows)), heads});
   return terms.ReshapeTo(product, terms.type(args[4].id));
@@ -287,12 +295,9 @@ void AddTerms(Words& words) {
     return Gemm(terms, {{"transB", int64_t{1}}}, args[0].id, args[1].id, {});
   });
   words.Term("matmul_add", "occl", MatMulAdd);
-  words.Term("times_repeated", "ooccc", [](Terms& terms, auto args) {
-    return TimesRepeated(terms, args, /*transposed=*/false);
-  });
-  words.Term("times_repeated_transposed", "ooccc", [](Terms& terms, auto args) {
-    return TimesRepeated(terms, args, /*transposed=*/true);
-  });
+  words.Term("times_repeated", "ooccc", TimesRepeated<Exchanged::kNever>);
+  words.Term("times_repeated_transposed", "ooccc", TimesRepeated<Exchanged::kAfterReshape>);
+  words.Term("times_transposed_repeated", "ooccc", TimesRepeated<Exchanged::kBeforeReshape>);
   words.Term("unflattened", "ccc", [](Terms& terms, auto args) {
     return Unflattened(terms, args[0].id, args[1].id, args[2].id);
   });
