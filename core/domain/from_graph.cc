@@ -39,6 +39,7 @@ class Importer {
     for (const model::ValueId output : graph_.outputs) {
       QUOTIENT_ASSIGN_OR_RETURN(const ClassId root, Operand(output));
       result_.roots.push_back(root);
+      result_.domain->DeclareOutput(*result_.egraph, root);
     }
     QUOTIENT_RETURN_IF_ERROR(result_.egraph->Rebuild());
     RecordENodes();

@@ -166,6 +166,12 @@ void TensorDomain::DeclareSteps(const EGraph& graph, ClassId id, bool read_by_st
   data.read_by_step = data.read_by_step.value_or(false) || read_by_step;
 }
 
+void TensorDomain::DeclareOutput(const EGraph& graph, ClassId id) {
+  ClassData& data = data_[graph.Find(id).value()];
+  log_.Save(graph.Find(id), data);
+  data.is_output = true;
+}
+
 void TensorDomain::AllowOperator(absl::string_view name) { used_by_model_[name] = true; }
 
 KindId TensorDomain::KindOfName(absl::string_view name) {
@@ -332,6 +338,7 @@ absl::StatusOr<bool> TensorDomain::Join(ClassData& kept, const ClassData& other)
   if (better_known) kept.facts = facts;
   kept.weight_only |= other.weight_only;
   kept.kept_constant |= other.kept_constant;
+  kept.is_output |= other.is_output;
   if (other.read_by_step) {
     kept.read_by_step = kept.read_by_step.value_or(false) || *other.read_by_step;
   }

@@ -89,6 +89,7 @@ struct ClassData {
   Facts facts;
   // Whether a step reads the value (steps.h). Nullopt if the original does not compute the value.
   std::optional<bool> read_by_step;
+  bool is_output = false;  // Whether it is an output of the graph.
 };
 
 // Whether an operator on constants is too expensive to fold (a product of large weights) and is
@@ -128,6 +129,9 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
 
   // Records for a value of the original graph, in this class, whether a step reads it.
   void DeclareSteps(const EGraph& graph, ClassId id, bool read_by_step);
+
+  // Records that the graph has this class as an output.
+  void DeclareOutput(const EGraph& graph, ClassId id);
 
   // Refuses e-nodes, from now on, whose operators need a newer opset than `max_opset`. Operators
   // that the model itself uses are always allowed.

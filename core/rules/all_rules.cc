@@ -111,8 +111,9 @@ absl::StatusOr<RuleList> CompileFamily(TensorDomain* domain, const Family& famil
 
 std::span<const Family> AllFamilies() {
   static const auto& families = *new std::vector<Family>{
-      FusionFamily(), TransformerFamily(), AlgebraFamily(), LayoutFamily(),      MatmulFamily(),
-      ConvFamily(),   GroupedConvFamily(), PoolFamily(),    ConcatSplitFamily(), QuantizedFamily(),
+      FusionFamily(),      TransformerFamily(), AlgebraFamily(),     LayoutFamily(),
+      MatmulFamily(),      ConvFamily(),        GroupedConvFamily(), PoolFamily(),
+      ConcatSplitFamily(), QuantizedFamily(),   PickFamily(),
   };
   return families;
 }

@@ -265,6 +265,57 @@ std::vector<Equation> ConstantIntoConcat(Terms& terms, const SiteMatch& match) {
   return {{match.classes[0], terms.Concat(parts, axis)}};
 }
 
+// concat-negated: Concat(-x, y, ..) c = Concat(x, y, ..) c', where c' is -c beside what was
+// negated. Rotary embeddings multiply such a Concat by sines. Match: root, c, x, y..; Concat.
+// Numbers: for each part whether it was negated.
+void SearchNegatedParts(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
+    const auto node = view.graph().node(enode);
+    const ClassId concat = view.graph().class_of(enode);
+    SiteMatch match{{concat, concat}, {node.op}, {}};
+    for (const ClassId part : node.children) {
+      const auto negated =
+          NodeOf(view, part, [](const OpWord& word) { return IsOperator(word, "Neg"); });
+      match.classes.push_back(negated ? view.graph().node(*negated).children[0] : part);
+      match.numbers.push_back(negated.has_value());
+    }
+    if (std::ranges::count(match.numbers, 1) == 0) return true;
+    bool more = true;
+    ForEachNarrowParent(view, concat, [&](ENodeId parent) {
+      const auto outer = view.graph().node(parent);
+      if (!IsOperator(view.word(parent), "Mul") || outer.children[0] != concat) return true;
+      const ClassId c = outer.children[1];
+      if (!view.data(c).weight_only || !KeepsShape(view.type(concat), view.type(c))) return true;
+      match.classes[0] = view.graph().class_of(parent);
+      match.classes[1] = c;
+      more = emit(match);
+      return more;
+    });
+    return more;
+  });
+}
+
+std::vector<Equation> NegateConstant(Terms& terms, const SiteMatch& match) {
+  // The signs are a constant that is as long as the axis.
+  constexpr int64_t kLongest = 1 << 16;
+  const std::vector<ClassId> parts(match.classes.begin() + 2, match.classes.end());
+  const int64_t axis = ConcatAxis(terms.word(match.ops[0]), terms.type(parts[0]));
+  const auto type = ConcatType(terms, parts, axis);
+  if (!type || !model::IsFloat(type->dtype)) return {};
+  const auto length = NumberAt(*type, static_cast<int>(axis));
+  if (!length || *length > kLongest) return {};
+  std::vector<double> signs;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto size = static_cast<size_t>(*NumberAt(terms.type(parts[i]), static_cast<int>(axis)));
+    signs.insert(signs.end(), size, match.numbers[i] != 0 ? -1 : 1);
+  }
+  Ints dims(static_cast<size_t>(type->rank() - axis), 1);
+  dims[0] = *length;
+  const ClassId c =
+      terms.Op("Mul", {match.classes[1], terms.Constant(type->dtype, std::move(dims), signs)});
+  return {{match.classes[0], terms.Op("Mul", {terms.Concat(parts, axis), c})}};
+}
+
 }  // namespace
 
 std::span<const SiteRow> ConcatElementwiseRows() {
@@ -278,6 +329,8 @@ std::span<const SiteRow> ConcatElementwiseRows() {
       {"slice-of-unary", "Slice(f(x)) = f(Slice(x))", "Slice", SearchSliceOfUnary, UnaryAfterSlice},
       {"concat-of-binary", "Concat(a + x, b + y, ..) = Concat(a, b, ..) + Concat(x, y, ..)",
        "Concat", SearchConcatOfBinary, BinaryOutOfConcat},
+      {"concat-negated", "Concat(-x, y, ..) c = Concat(x, y, ..) c', c' = -c beside x", "Concat",
+       SearchNegatedParts, NegateConstant},
       {"concat-constant", "Concat(x, y, ..) + c = Concat(x + c1, y + c2, ..)", "Concat",
        SearchConcatConstant, ConstantIntoConcat},
   };

@@ -34,5 +34,6 @@ Family LayoutFamily();
 Family ConcatSplitFamily();
 Family TransformerFamily();
 Family QuantizedFamily();
+Family PickFamily();
 
 }  // namespace quotient::rules

@@ -3,6 +3,7 @@
 // be computed from constants.
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/rules/family.h"
 #include "core/rules/shared_input.h"
@@ -84,6 +85,17 @@ matmul-transpose-b: MatMul(?x, Transpose[?p](?w)) => gemm_transposed_b(?x, ?w)
 # Reshape(Reshape(x) W) = x W, if only leading axes are joined and parted again
 matmul-unflatten: ?y = Reshape(MatMul(Reshape(?x), ?w)) => unflattened(?x, ?w, ?y)
   if weight(?w) and has_rank(?w, 2) and activation(?x)
+
+# x u' = (x u), u' the heads of u repeated: x with the rows of all heads that share one of u below
+# each other
+matmul-repeated: ?y = MatMul(?x, Reshape[?r](Expand[?e](?u))) => times_repeated(?r, ?e, ?x, ?u, ?y)
+  if float(?x) and activation(?x) and activation(?u)
+matmul-repeated: ?y = MatMul(?x, Transpose[?p](Reshape[?r](Expand[?e](?u))))
+  => times_repeated_transposed(?r, ?e, ?x, ?u, ?y)
+  if float(?x) and activation(?x) and activation(?u) and swaps_last_two(?p)
+matmul-repeated: ?y = MatMul(?x, Reshape[?r](Transpose[?p](Expand[?e](?u))))
+  => times_transposed_repeated(?r, ?e, ?x, ?u, ?y)
+  if float(?x) and activation(?x) and activation(?u) and swaps_last_two(?p)
 )";
 
 // Converts c to a vector [n] over the columns, the last axis, of a product with the type of y.
@@ -172,6 +184,68 @@ ClassId Unflattened(Terms& terms, ClassId x, ClassId w, ClassId y) {
   return terms.Op("MatMul", {x, w});
 }
 
+// Heads [.., a, k, n] of which each is repeated `times`.
+struct Repeated {
+  ClassId heads;
+  int64_t times;
+};
+
+// Where the last two axes of the repeated heads are exchanged.
+enum class Exchanged { kNever, kAfterReshape, kBeforeReshape };
+
+// Reads Reshape(Expand(u)), which repeats heads: u is [.., a, 1, k, n], and the Expand repeats its
+// axis of 1, which the Reshape joins with the one before.
+std::optional<Repeated> ReadRepeated(Terms& terms, const OpWord& reshape, const OpWord& expand,
+                                     ClassId u, Exchanged exchanged) {
+  const TensorType& type = terms.type(u);
+  const Ints* const wide = expand.attributes.FindInts("shape");
+  const Ints* const joined = reshape.attributes.FindInts("shape");
+  if (wide == nullptr || joined == nullptr || !type.is_static() || type.rank() < 4 ||
+      type.elements() == 0 || static_cast<int>(wide->size()) != type.rank()) {
+    return std::nullopt;
+  }
+  const auto repeated = static_cast<size_t>(type.rank() - 3);
+  const int64_t times = (*wide)[repeated];
+  Ints dims = type.dims();
+  if (dims[repeated] != 1 || times < 2) return std::nullopt;
+  dims[repeated] = times;
+  if (*wide != dims) return std::nullopt;
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(repeated));
+  Ints all = dims;
+  all[repeated - 1] *= times;
+  if (exchanged == Exchanged::kBeforeReshape) std::swap(all[repeated], all[repeated + 1]);
+  if (*joined != all) return std::nullopt;
+  return Repeated{terms.Reshape(u, std::move(dims)), times};
+}
+
+// Multiplies each head of u once by the rows of all heads of x that share it. args: the Reshape and
+// Expand of u, x, u, and the product y.
+template <Exchanged kExchanged>
+ClassId TimesRepeated(Terms& terms, std::span<const Binding> args) {
+  const auto repeated =
+      ReadRepeated(terms, terms.word(args[0].op), terms.word(args[1].op), args[3].id, kExchanged);
+  const TensorType& x = terms.type(args[2].id);
+  if (!repeated || !repeated->heads.valid() || !x.is_static() || x.elements() == 0) {
+    return ClassId();
+  }
+  Ints dims = terms.type(repeated->heads).dims();
+  const size_t rank = dims.size();
+  Ints rows = x.dims();
+  if (rows.size() != rank) return ClassId();
+  // All heads and batches are there in both; nothing is broadcast.
+  for (size_t i = 0; i + 2 < rank; ++i) {
+    if (rows[i] != dims[i] * (i + 3 == rank ? repeated->times : 1)) return ClassId();
+  }
+  rows[rank - 3] = dims[rank - 3];
+  rows[rank - 2] *= repeated->times;
+  Ints perm(rank);
+  std::iota(perm.begin(), perm.end(), 0);
+  if (kExchanged != Exchanged::kNever) std::swap(perm[rank - 1], perm[rank - 2]);
+  const ClassId heads = terms.Transpose(repeated->heads, std::move(perm));
+  const ClassId product = terms.Op("MatMul", {terms.Reshape(args[2].id, std::move(rows)), heads});
+  return terms.ReshapeTo(product, terms.type(args[4].id));
+}
+
 void AddGuards(Words& words) {
   words.Guard("wide", "c", [](const View& view, auto args) {
     return view.type(args[0].id).has_rank() && view.type(args[0].id).rank() >= 2;
@@ -221,6 +295,9 @@ void AddTerms(Words& words) {
     return Gemm(terms, {{"transB", int64_t{1}}}, args[0].id, args[1].id, {});
   });
   words.Term("matmul_add", "occl", MatMulAdd);
+  words.Term("times_repeated", "ooccc", TimesRepeated<Exchanged::kNever>);
+  words.Term("times_repeated_transposed", "ooccc", TimesRepeated<Exchanged::kAfterReshape>);
+  words.Term("times_transposed_repeated", "ooccc", TimesRepeated<Exchanged::kBeforeReshape>);
   words.Term("unflattened", "ccc", [](Terms& terms, auto args) {
     return Unflattened(terms, args[0].id, args[1].id, args[2].id);
   });

@@ -79,7 +79,7 @@ const std::vector<RuleCase>& RuleCases() {
   static const auto& all = *[] {
     auto* cases = new std::vector<RuleCase>;
     for (const char* family :
-         {"algebra", "conv", "layout", "matmul", "pool", "quantized", "transformer"}) {
+         {"algebra", "conv", "layout", "matmul", "picks", "pool", "quantized", "transformer"}) {
       Reader(absl::StrCat("tests/core/rules/cases/", family, ".txt"), cases).Read();
     }
     return cases;
