@@ -31,11 +31,9 @@ class Matches final : public egraph::MatchSink {
   std::vector<egraph::Match> matches;
 };
 
-// Applies all matches. Returns whether the e-graph changed.
-absl::StatusOr<bool> ApplyEverywhere(const egraph::Rule& rule, egraph::EGraph& graph) {
-  QUOTIENT_RETURN_IF_ERROR(graph.Rebuild());
-  Matches found;
-  rule.Search(graph, found);
+// Applies the matches. Returns whether the e-graph changed.
+absl::StatusOr<bool> ApplyAll(const egraph::Rule& rule, const Matches& found,
+                              egraph::EGraph& graph) {
   bool changed = false;
   for (const egraph::Match& match : found.matches) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool one, rule.Apply(graph, match, /*origin=*/1));
@@ -76,9 +74,13 @@ absl::Status TryIn(const RuleMaker& make_rule, const model::Graph& graph, uint64
   QUOTIENT_ASSIGN_OR_RETURN(domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const egraph::Rule> rule,
                             make_rule(tensors.domain.get()));
+  QUOTIENT_RETURN_IF_ERROR(tensors.egraph->Rebuild());
+  Matches found;
+  rule->Search(*tensors.egraph, found);
+  if (found.matches.empty()) return absl::OkStatus();
   const auto exact = EquationsInField(tensors, seed);
   const auto floats = EquationsInFloats(tensors, seed);
-  const absl::StatusOr<bool> changed = ApplyEverywhere(*rule, *tensors.egraph);
+  const absl::StatusOr<bool> changed = ApplyAll(*rule, found, *tensors.egraph);
   if (tensors.domain->refused_unions() > 0) {
     ++certificate.instances;
     Refute("the sides have different types", graph, certificate);
@@ -115,7 +117,7 @@ const char* NameOf(Tier tier) {
 }
 
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
-                                    int instances, uint64_t seed) {
+                                    int instances, uint64_t seed, int variations) {
   Certificate certificate;
   if (graphs.empty()) return certificate;
   Rng rng(seed);
@@ -123,8 +125,9 @@ absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model
   for (const model::Graph& graph : graphs) {
     if (!is_refuted()) QUOTIENT_RETURN_IF_ERROR(TryIn(rule, graph, rng.Next(), certificate));
   }
-  const int tries = instances * kTriesPerInstance;
-  for (int i = 0; i < tries && certificate.instances < instances && !is_refuted(); ++i) {
+  const int wanted = std::max(instances, certificate.instances + variations);
+  const int tries = std::max(instances, variations) * kTriesPerInstance;
+  for (int i = 0; i < tries && certificate.instances < wanted && !is_refuted(); ++i) {
     const std::optional<model::Graph> varied = Varied(graphs[rng.Below(graphs.size())], rng);
     if (!varied) continue;
     QUOTIENT_RETURN_IF_ERROR(TryIn(rule, *varied, rng.Next(), certificate));

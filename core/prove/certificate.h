@@ -49,10 +49,10 @@ using RuleMaker =
     std::function<absl::StatusOr<std::shared_ptr<const egraph::Rule>>(domain::TensorDomain*)>;
 
 // Applies a rule in the graphs and in variations of them (variation.h), until what it changed was
-// compared in `instances` graphs, after 30 variations for each of these, or at the first
-// counterexample. The graphs are static, with inferred types. Fails if the rule cannot be made or a
-// graph is no graph.
+// compared in `instances` graphs, among them `variations` variations, after 30 tries for each of
+// these, or at the first counterexample. The graphs are static, with inferred types. Fails if the
+// rule cannot be made or a graph is no graph.
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
-                                    int instances, uint64_t seed);
+                                    int instances, uint64_t seed, int variations = 0);
 
 }  // namespace quotient::prove
