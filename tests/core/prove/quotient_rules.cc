@@ -68,7 +68,7 @@ differs or a rule has changed too few.
 Run it in the repository's root.
 
   --record FILE   check: write the certificates to FILE, as core/rules/certificates.txt has them;
-                  soak: write the lines to FILE, as core/rules/soak.txt has them
+                  soak: write the lines to FILE
   --instances N   graphs in which each rule applies (20; generate: 10)
   --seed N        of everything random (0)
   --operators     sets of operators (ours): taso, ours, or those that core/generate/universe.cc names
