@@ -23,7 +23,8 @@ class ShapesToTry {
       : small_(terms.Small().dims), variables_(terms.VariablesOf(left)) {
     Add(whole_, small_);
     AddRoomy(terms.universe());
-    for (const int variable : variables_) sizes_.insert(small_[variable].begin(), small_[variable].end());
+    for (const int variable : variables_)
+      sizes_.insert(small_[variable].begin(), small_[variable].end());
   }
 
   // An axis less of one variable, and of all.

@@ -48,14 +48,13 @@ TEST_F(ProverTest, WhatHoldsForSomeAxesIsGuarded) {
   EXPECT_THAT(
       RuleOf("Concat[axis=0](MatMul(x, w), MatMul(y, w))", "MatMul(Concat[axis=0](x, y), w)"),
       HasSubstr("=> MatMul(Concat[?A](?x, ?y), ?w)"));
-  EXPECT_THAT(
-      RuleOf("Neg(ReduceMax[axes=[1]](Concat[axis=0](x, y)))",
-             "Concat[axis=0](Neg(ReduceMax[axes=[1]](x)), Neg(ReduceMax[axes=[1]](y)))"),
-      HasSubstr(" if two_axes(?A, ?B)"));
+  EXPECT_THAT(RuleOf("Neg(ReduceMax[axes=[1]](Concat[axis=0](x, y)))",
+                     "Concat[axis=0](Neg(ReduceMax[axes=[1]](x)), Neg(ReduceMax[axes=[1]](y)))"),
+              HasSubstr(" if two_axes(?A, ?B)"));
 }
 
-// Each operator may have any attributes while the other one has those of the universe, but not both:
-// without the reduced axis the others have other numbers, which needs three axes to show.
+// Each operator may have any attributes while the other one has those of the universe, but not
+// both: without the reduced axis the others have other numbers, which needs three axes to show.
 TEST_F(ProverTest, OperatorsAreVariedTogether) {
   EXPECT_THAT(RuleOf("ReduceMax[axes=[1]](Concat[axis=0](x, y))",
                      "Concat[axis=0](ReduceMax[axes=[1]](x), ReduceMax[axes=[1]](y))"),

@@ -101,19 +101,15 @@ struct Options {
 
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
-  const Flag flags[] = {NumberFlag("--instances", 1, options.instances),
-                        NumberFlag("--seed", 0, options.seed),
-                        NumberFlag("--size", 1, options.size),
-                        ListFlag("--operators", options.operators),
-                        ListFlag("--without", options.without),
-                        TextFlag("--device", options.device),
-                        NumberFlag("--graphs", 1, options.graphs),
-                        NumberFlag("--firings", 0, options.firings),
-                        TextFlag("--onnxruntime", options.onnxruntime),
-                        TextFlag("--record", options.record)};
+  const Flag flags[] = {
+      NumberFlag("--instances", 1, options.instances), NumberFlag("--seed", 0, options.seed),
+      NumberFlag("--size", 1, options.size),           ListFlag("--operators", options.operators),
+      ListFlag("--without", options.without),          TextFlag("--device", options.device),
+      NumberFlag("--graphs", 1, options.graphs),       NumberFlag("--firings", 0, options.firings),
+      TextFlag("--onnxruntime", options.onnxruntime),  TextFlag("--record", options.record)};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.words));
   static constexpr absl::string_view kCommands[] = {"check", "guards", "predecessors", "generate",
-                                                   "soak"};
+                                                    "soak"};
   if (options.words.empty() ||
       std::ranges::find(kCommands, options.words[0]) == std::end(kCommands)) {
     return WrongArgument("COMMAND", "wants check, guards, predecessors, generate or soak");

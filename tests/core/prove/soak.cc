@@ -28,12 +28,13 @@ constexpr int64_t kMostPrinted = 64;  // Elements of a constant in a failure.
 
 bool HasHalves(const model::Graph& graph) {
   return std::ranges::any_of(graph.values, [](const model::Value& value) {
-    return value.type.dtype == model::DType::kFloat16 || value.type.dtype == model::DType::kBfloat16;
+    return value.type.dtype == model::DType::kFloat16 ||
+           value.type.dtype == model::DType::kBfloat16;
   });
 }
 
-// Whether an operand of a contraction is infinite or NaN. Rules do not promise what becomes of those
-// (core/rules/README.md).
+// Whether an operand of a contraction is infinite or NaN. Rules do not promise what becomes of
+// those (core/rules/README.md).
 absl::StatusOr<bool> BlursInfinities(const model::Graph& graph, const eval::ValueMap& inputs) {
   static constexpr absl::string_view kContractions[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   std::vector<model::ValueId> operands;
@@ -84,8 +85,8 @@ class Soaker {
   }
   // The rule that has changed the fewest graphs, and their number.
   std::pair<std::string, int64_t> Fewest() const {
-    const auto fewest = std::ranges::min_element(
-        names_, {}, [&](const std::string& name) { return Effort(name); });
+    const auto fewest =
+        std::ranges::min_element(names_, {}, [&](const std::string& name) { return Effort(name); });
     return {*fewest, result_.tallies.at(*fewest).graphs};
   }
   // Variations of a case may never do: such a rule must not keep the others from their turns.
@@ -147,7 +148,8 @@ class Soaker {
     rules::Verdict verdict = rules::CheckSoundness(tensors, inputs, tolerance);
     if (verdict.error.empty() && tensors.domain->refused_unions() > 0) {
       const auto& refused = tensors.egraph->refused_union();
-      verdict = {.error = "two sides have different types", .origin = refused ? refused->origin : 0};
+      verdict = {.error = "two sides have different types",
+                 .origin = refused ? refused->origin : 0};
     }
     result_.equations += verdict.checked;
     const eval::ValueMap wide = rules::RandomInputs(graph, seed + 1, Values::kWide);
@@ -189,9 +191,9 @@ class Soaker {
     }
     const auto after = OutputsOf(*rewritten, tensors_in);
     if (!after.ok()) {
-      return Fail(absl::StrCat("the device refuses what ", rule, " made: ",
-                               after.status().message()),
-                  graph);
+      return Fail(
+          absl::StrCat("the device refuses what ", rule, " made: ", after.status().message()),
+          graph);
     }
     const double tolerance = HasHalves(graph) ? 5e-2 : 1e-3;
     for (size_t i = 0; i < before->size(); ++i) {

@@ -32,9 +32,9 @@ struct SoakOptions {
 };
 
 struct SoakTally {
-  int64_t graphs = 0;      // Which the rule changed and which were compared.
-  int64_t changes = 0;     // How often it did.
-  int64_t on_device = 0;   // Graphs that it rewrote, compared on the device.
+  int64_t graphs = 0;     // Which the rule changed and which were compared.
+  int64_t changes = 0;    // How often it did.
+  int64_t on_device = 0;  // Graphs that it rewrote, compared on the device.
 };
 
 struct SoakResult {
@@ -52,8 +52,10 @@ inline constexpr size_t kMostFailures = 20;
 // the rule that has changed the fewest so far, mostly with random nodes around them. The rule is
 // applied first, and alone; what it gives is what the device runs. Then all rules are applied
 // together. `device` may be null. `progress` is called now and then; an error of it ends the run.
-// Deterministic for equal options, but for what a device refuses. Fails if the rules cannot be built.
-absl::StatusOr<SoakResult> Soak(const SoakOptions& options, const kernels::Backend* device,
-                                const std::function<absl::Status(const SoakResult&)>& progress = {});
+// Deterministic for equal options, but for what a device refuses. Fails if the rules cannot be
+// built.
+absl::StatusOr<SoakResult> Soak(
+    const SoakOptions& options, const kernels::Backend* device,
+    const std::function<absl::Status(const SoakResult&)>& progress = {});
 
 }  // namespace quotient::prove

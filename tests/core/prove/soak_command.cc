@@ -16,11 +16,10 @@ namespace {
 // A line of totals, and one for each rule: the graphs that it changed, how often, and the graphs
 // compared in ONNX Runtime.
 std::string RecordOf(const SoakCommand& command, const SoakResult& result) {
-  std::string text = absl::StrCat("# quotient-rules soak --graphs ", command.graphs, " --firings ",
-                                  command.firings, " --seed ", command.seed, ": ", result.graphs,
-                                  " graphs, ", result.equations, " e-nodes compared, ",
-                                  result.on_device, " graphs in ONNX Runtime, ",
-                                  result.failures.size(), " differ\n");
+  std::string text = absl::StrCat(
+      "# quotient-rules soak --graphs ", command.graphs, " --firings ", command.firings, " --seed ",
+      command.seed, ": ", result.graphs, " graphs, ", result.equations, " e-nodes compared, ",
+      result.on_device, " graphs in ONNX Runtime, ", result.failures.size(), " differ\n");
   for (const auto& [name, tally] : result.tallies) {
     absl::StrAppend(&text, name, "\t", tally.graphs, "\t", tally.changes, "\t", tally.on_device,
                     "\n");
@@ -37,10 +36,10 @@ absl::StatusOr<bool> RunSoak(const SoakCommand& command) {
   options.seed = command.seed;
   std::unique_ptr<kernels::Backend> device;
   if (!command.onnxruntime.empty()) {
-    QUOTIENT_ASSIGN_OR_RETURN(
-        device, kernels::onnxruntime::NewBackend(
-                    kernels::onnxruntime::kCpuDevice, /*threads=*/1,
-                    {{kernels::onnxruntime::kLibraryVariable, command.onnxruntime}}));
+    QUOTIENT_ASSIGN_OR_RETURN(device,
+                              kernels::onnxruntime::NewBackend(
+                                  kernels::onnxruntime::kCpuDevice, /*threads=*/1,
+                                  {{kernels::onnxruntime::kLibraryVariable, command.onnxruntime}}));
   }
   const auto record = [&command](const SoakResult& result) -> absl::Status {
     if (command.record.empty()) return absl::OkStatus();

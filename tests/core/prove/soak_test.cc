@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(Soak, ASampleIsSoundInTheEvaluatorAndInOnnxRuntime) {
-  ASSERT_OK_AND_ASSIGN(const auto device, kernels::onnxruntime::NewBackend(
-                                              kernels::onnxruntime::kCpuDevice, 1, {}));
+  ASSERT_OK_AND_ASSIGN(const auto device,
+                       kernels::onnxruntime::NewBackend(kernels::onnxruntime::kCpuDevice, 1, {}));
   SoakOptions options;
   options.graphs = 400;
   options.firings = 1;
