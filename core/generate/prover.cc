@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,7 +13,7 @@
 #include "core/base/status_macros.h"
 #include "core/egraph/pattern.h"
 #include "core/eval/evaluator.h"
-#include "core/generate/words.h"
+#include "core/generate/instances.h"
 #include "core/rules/vocabulary.h"
 
 namespace quotient::generate {
@@ -29,145 +28,6 @@ prove::RuleMaker MakerOf(const std::string& text) {
         return std::shared_ptr<const egraph::Rule>(std::move(compiled[0]));
       };
 }
-
-// Instances of the left side that a rule in this style may apply in, the universe's own first.
-class Instances {
- public:
-  Instances(const Terms& terms, TermId left) : terms_(terms), left_(left) {
-    instances_.push_back(terms.Small());
-  }
-
-  void WithOtherWords() {
-    for (const TermId part : terms_.Parts(left_)) {
-      if (terms_.term(part).is_variable()) continue;
-      for (AttributeMap& attributes : AttributesToTry(terms_.op(part).name)) {
-        Instance instance = terms_.Small();
-        instance.words[terms_.term(part).op] = std::move(attributes);
-        Add(std::move(instance));
-      }
-    }
-  }
-  void WithLowerRanks() {
-    Instance all = terms_.Small();
-    for (const int variable : terms_.VariablesOf(left_)) {
-      Instance one = terms_.Small();
-      for (Instance* each : {&one, &all}) {
-        Ints& dims = each->dims[variable];
-        if (!dims.empty()) dims.erase(dims.begin());
-      }
-      Add(std::move(one));
-    }
-    Add(std::move(all));
-  }
-  // With axes that the other variables have, so that they can be broadcast to each other.
-  void WithHigherRanks() {
-    std::set<int64_t> sizes = Sizes();
-    sizes.insert(2);
-    for (const int64_t size : sizes) {
-      Instance all = terms_.Small();
-      for (const int variable : terms_.VariablesOf(left_)) {
-        Instance one = terms_.Small();
-        for (Instance* each : {&one, &all}) {
-          Ints& dims = each->dims[variable];
-          dims.insert(dims.begin(), size);
-        }
-        Add(std::move(one));
-      }
-      Add(std::move(all));
-    }
-  }
-  // One axis of one variable is shorter, and broadcast, or longer. Images are also larger than
-  // their kernels meanwhile.
-  void WithOtherAxes() {
-    for (const Instance& base : {terms_.Small(), Roomy()}) {
-      for (const int variable : terms_.VariablesOf(left_)) {
-        for (size_t axis = 0; axis < base.dims[variable].size(); ++axis) {
-          for (const int64_t size : {1, 2, 3}) {
-            Instance instance = base;
-            instance.dims[variable][axis] = size;
-            Add(std::move(instance));
-          }
-        }
-      }
-    }
-  }
-  // Matrices that are square fit many an operator that they should not.
-  void WithEqualAxes() {
-    for (const int64_t size : {2, 3}) {
-      Instance instance = terms_.Small();
-      for (Ints& dims : instance.dims) std::ranges::fill(dims, size);
-      Add(std::move(instance));
-    }
-  }
-  // What holds because a window covers an image, or an axis has one element, does not hold there.
-  void WithLongAxes() {
-    constexpr int64_t kMore = 9;
-    for (const int64_t size : Sizes()) WithSize(size, size + kMore);
-  }
-  // The largest number of none is an infinity.
-  void WithEmptyAxes() {
-    for (const int64_t size : Sizes()) WithSize(size, 0);
-  }
-
-  // What is said of one operator may fail for another one in another shape.
-  void WithCombinations(uint64_t seed) {
-    constexpr int kTries = 600;
-    Rng rng(seed);
-    const size_t count = instances_.size();
-    for (int i = 0; i < kTries; ++i) {
-      Instance instance = instances_[rng.Below(count)];
-      instance.words = instances_[rng.Below(count)].words;
-      Add(std::move(instance));
-    }
-  }
-
-  std::vector<model::Graph> Graphs() const {
-    std::vector<model::Graph> graphs;
-    for (const Instance& instance : instances_) {
-      auto graph = terms_.ToGraph(std::span(&left_, 1), instance);
-      if (graph) graphs.push_back(*std::move(graph));
-    }
-    return graphs;
-  }
-
- private:
-  Instance Roomy() const {
-    constexpr int64_t kMore = 4;
-    Instance instance = terms_.Small();
-    for (size_t i = 0; i < instance.dims.size(); ++i) {
-      Ints& dims = instance.dims[i];
-      if (terms_.universe().variables[i].is_weight || dims.size() != 4) continue;
-      dims[2] += kMore;
-      dims[3] += kMore;
-    }
-    return instance;
-  }
-  // The dimensions of variables of the left side, each once.
-  std::set<int64_t> Sizes() const {
-    std::set<int64_t> sizes;
-    for (const int variable : terms_.VariablesOf(left_)) {
-      const Ints& dims = terms_.universe().variables[variable].dims;
-      sizes.insert(dims.begin(), dims.end());
-    }
-    return sizes;
-  }
-  // Dimensions that are equal often have to be.
-  void WithSize(int64_t size, int64_t other) {
-    Instance instance = terms_.Small();
-    for (Ints& dims : instance.dims) std::ranges::replace(dims, size, other);
-    Add(std::move(instance));
-  }
-  void Add(Instance instance) {
-    const auto is_same = [&](const Instance& other) {
-      return other.dims == instance.dims && other.words == instance.words;
-    };
-    if (std::ranges::none_of(instances_, is_same)) instances_.push_back(std::move(instance));
-  }
-
-  const Terms& terms_;
-  const TermId left_;
-  std::vector<Instance> instances_;
-};
 
 // A conjecture comes from equal values in the field, so a difference there is no matter of what a
 // function is: the values were equal by chance, and floats between -1 and 1 may be, too.
@@ -220,24 +80,13 @@ absl::StatusOr<std::optional<prove::Certificate>> TrustedCertificate(const Terms
                                                                      const std::string& rule,
                                                                      const RuleStyle& style,
                                                                      const ProofOptions& options) {
-  Instances instances(terms, left);
-  if (style.any_words) instances.WithOtherWords();
-  if (!style.same_ranks) {
-    instances.WithLowerRanks();
-    instances.WithHigherRanks();
-  }
-  if (!style.has_elements) instances.WithEmptyAxes();
-  instances.WithOtherAxes();
-  instances.WithEqualAxes();
-  instances.WithLongAxes();
-  if (style.any_words) instances.WithCombinations(options.seed);
-  const std::vector<model::Graph> graphs = instances.Graphs();
-  QUOTIENT_ASSIGN_OR_RETURN(
-      prove::Certificate certificate,
-      prove::Certify(MakerOf(rule), graphs,
-                     {.instances = static_cast<int>(graphs.size()) + options.instances,
-                      .symbolic = options.instances,
-                      .seed = options.seed}));
+  const std::vector<model::Graph> graphs = GraphsToTry(terms, left, style, options.seed);
+  QUOTIENT_ASSIGN_OR_RETURN(prove::Certificate certificate,
+                            prove::Certify(MakerOf(rule), graphs,
+                                           {.instances = 0,
+                                            .variations = options.instances,
+                                            .symbolic = options.instances,
+                                            .seed = options.seed}));
   if (!IsTrusted(certificate)) return std::nullopt;
   return certificate;
 }

@@ -50,10 +50,13 @@ class Writer {
   const Ints& Dims(int variable) const { return terms_.universe().variables[variable].dims; }
 
   void AddAxes(std::vector<std::string>& guards) const {
-    for (size_t i = 0; style_.axes == RuleStyle::Axes::kSame && i < words_.size(); ++i) {
-      guards.push_back(absl::StrCat("along(", WordName(i), ", ", *AxisOf(words_[i]), ")"));
+    using Axes = RuleStyle::Axes;
+    const bool is_fixed = style_.axes == Axes::kSame || style_.axes == Axes::kFixed;
+    for (size_t i = 0; is_fixed && i < words_.size(); ++i) {
+      const std::optional<int64_t> axis = AxisOf(words_[i]);
+      if (axis) guards.push_back(absl::StrCat("along(", WordName(i), ", ", *axis, ")"));
     }
-    for (size_t i = 1; style_.axes == RuleStyle::Axes::kRelated && i < words_.size(); ++i) {
+    for (size_t i = 1; style_.axes == Axes::kRelated && i < words_.size(); ++i) {
       const bool is_one = AxisOf(words_[i - 1]) == AxisOf(words_[i]);
       guards.push_back(absl::StrCat(is_one ? "one_axis(" : "two_axes(", WordName(i - 1), ", ",
                                     WordName(i), ")"));
@@ -96,8 +99,9 @@ class Writer {
   // An operator becomes a variable where it stands first, on the left.
   std::string Brackets(int op, bool is_left) {
     const Operator& word = terms_.universe().operators[op];
-    const bool is_general =
-        style_.any_words && (style_.axes == RuleStyle::Axes::kAny || AxisOf(op).has_value());
+    using Axes = RuleStyle::Axes;
+    const bool is_any = style_.axes == Axes::kAny || style_.axes == Axes::kFixed;
+    const bool is_general = style_.any_words && (is_any || AxisOf(op).has_value());
     if (!is_general || !MayHaveAttributes(word)) return InBrackets(word);
     const size_t index = std::ranges::find(words_, op) - words_.begin();
     if (index == words_.size()) {
@@ -156,6 +160,7 @@ const std::vector<RuleStyle>& RuleStyles() {
     add({.same_ranks = true});
     add({.axes = Axes::kRelated});
     add({.axes = Axes::kRelated, .same_ranks = true});
+    add({.axes = Axes::kFixed, .same_ranks = true});
     add({.axes = Axes::kSame, .same_ranks = true});
     add({.any_words = false, .same_ranks = true});
     return all;

@@ -19,7 +19,8 @@ struct RuleStyle {
   enum class Axes {
     kAny,
     kRelated,  // Two operators that may have any attributes have one axis, or two, as in the term.
-    kSame,     // They have the axes that they have in the term.
+    kFixed,    // They have the axes that they have in the term; those without one are any.
+    kSame,     // They have the axes that they have in the term; those without one are the term's.
   };
   Axes axes = Axes::kAny;
   // Variables have the rank that they have in the universe. Scalars always do.

@@ -171,7 +171,7 @@ bool IsRefuted(const Certificate& certificate) { return !certificate.counterexam
 // Returns the graphs in which the rule applied.
 absl::StatusOr<std::vector<model::Graph>> CertifyWithNumbers(const RuleMaker& rule,
                                                              std::span<const model::Graph> graphs,
-                                                             int instances, Rng& rng,
+                                                             const Trials& trials, Rng& rng,
                                                              Certificate& certificate) {
   std::vector<model::Graph> applied;
   for (const model::Graph& graph : graphs) {
@@ -180,8 +180,10 @@ absl::StatusOr<std::vector<model::Graph>> CertifyWithNumbers(const RuleMaker& ru
                               TryWithNumbers(rule, graph, rng.Next(), certificate));
     if (does) applied.push_back(graph);
   }
-  const int tries = graphs.empty() ? 0 : instances * kTriesPerInstance;
-  for (int i = 0; i < tries && certificate.instances < instances; ++i) {
+  const int wanted = std::max(trials.instances, certificate.instances + trials.variations);
+  const int most = std::max(trials.instances, trials.variations);
+  const int tries = graphs.empty() ? 0 : most * kTriesPerInstance;
+  for (int i = 0; i < tries && certificate.instances < wanted; ++i) {
     if (IsRefuted(certificate)) break;
     const std::optional<model::Graph> varied = Varied(graphs[rng.Below(graphs.size())], rng);
     if (!varied) continue;
@@ -246,7 +248,7 @@ absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model
   Rng rng(trials.seed);
   QUOTIENT_ASSIGN_OR_RETURN(
       const std::vector<model::Graph> applied,
-      CertifyWithNumbers(rule, with_numbers, trials.instances, rng, certificate));
+      CertifyWithNumbers(rule, with_numbers, trials, rng, certificate));
   QUOTIENT_RETURN_IF_ERROR(
       CertifyWithSymbols(rule, applied, with_symbols, trials.symbolic, rng, certificate));
   certificate.tier = TierOf(certificate);

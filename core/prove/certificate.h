@@ -56,7 +56,8 @@ using RuleMaker =
 
 // How much is tried.
 struct Trials {
-  int instances = 20;  // Graphs with numbers in which what the rule changed is compared.
+  int instances = 20;  // Graphs with numbers in which what the rule changed is compared, at least.
+  int variations = 0;  // How many of them are not the given ones, at least.
   int symbolic = 20;   // Graphs with symbols.
   uint64_t seed = 0;
 };

@@ -217,6 +217,10 @@ void AddWords(Words& words) {
     const Ints* axes = attributes.FindInts("axes");
     if (x.dtype != model::DType::kFloat32 || !x.has_rank() || x.rank() != 4) return false;
     if (axes == nullptr || attributes.GetInt("keepdims", 1) == 0) return false;
+    // The mean of nothing is NaN, but ONNX Runtime refuses to pool it.
+    for (const int axis : {1, 2, 3}) {
+      if (NumberAt(x, axis).value_or(0) == 0) return false;
+    }
     return *axes == Ints{2, 3} || *axes == Ints{-2, -1} || *axes == Ints{-1, -2};
   });
   words.Term("global_pool", "c",

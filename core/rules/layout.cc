@@ -86,11 +86,11 @@ transpose-mul-constant: Mul(Transpose[?p](?x), ?c)
   if weight(?c) and activation(?x)
 # Reshape(x) c = Reshape(x c), c a scalar
 reshape-mul-scalar: ?y = Mul(Reshape[?r](?x), ?c) => Reshape[?r](Mul(?x, ?c))
-  if weight(?c) and activation(?x) and scalar(?c, ?x) and scalar(?c, ?y)
+  if weight(?c) and activation(?x) and scalar(?c, ?x) and reshapes_to_rank(?r, ?y)
 # Reshape(x) + c = Reshape(x + c), c along the last axis, which stays
 reshape-add-vector: ?y = Add(Reshape[?r](?x), ?c)
   => Reshape[?r](Add(?x, last_axis(?c, ?x, ?y)))
-  if weight(?c) and activation(?x) and keeps_last(?r, ?x)
+  if weight(?c) and activation(?x) and keeps_last(?r, ?x) and reshapes_to_rank(?r, ?y)
 # Reshape(x + c) = Reshape(x) + c, c along the last axis, which stays
 add-vector-reshape: ?y = Reshape[?r](Add(?x, ?c))
   => Add(Reshape[?r](?x), last_axis(?c, ?x, ?y))
@@ -296,6 +296,12 @@ void AddWords(Words& words) {
   });
   words.Guard("keeps_last", "oc", [](const View& view, auto args) {
     return KeepsLastAxis(view.word(args[0].op), view.type(args[1].id));
+  });
+  // Else c has more axes than the Reshape of x.
+  words.Guard("reshapes_to_rank", "oc", [](const View& view, auto args) {
+    const Ints* shape = view.word(args[0].op).attributes.FindInts("shape");
+    const TensorType& y = view.type(args[1].id);
+    return shape != nullptr && y.has_rank() && static_cast<int>(shape->size()) == y.rank();
   });
   words.Guard("same_rank", "cc", [](const View& view, auto args) {
     const TensorType& x = view.type(args[0].id);

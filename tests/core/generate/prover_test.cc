@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/core/generate/small_universe.h"
 #include "tests/support/status_matchers.h"
@@ -47,9 +48,32 @@ TEST_F(ProverTest, WhatHoldsForSomeAxesIsGuarded) {
   EXPECT_THAT(
       RuleOf("Concat[axis=0](MatMul(x, w), MatMul(y, w))", "MatMul(Concat[axis=0](x, y), w)"),
       HasSubstr("=> MatMul(Concat[?A](?x, ?y), ?w)"));
+  EXPECT_THAT(RuleOf("Neg(ReduceMax[axes=[1]](Concat[axis=0](x, y)))",
+                     "Concat[axis=0](Neg(ReduceMax[axes=[1]](x)), Neg(ReduceMax[axes=[1]](y)))"),
+              HasSubstr(" if two_axes(?A, ?B)"));
+}
+
+// Each operator may have any attributes while the other one has those of the universe, but not
+// both: without the reduced axis the others have other numbers, which needs three axes to show.
+TEST_F(ProverTest, OperatorsAreVariedTogether) {
   EXPECT_THAT(RuleOf("ReduceMax[axes=[1]](Concat[axis=0](x, y))",
                      "Concat[axis=0](ReduceMax[axes=[1]](x), ReduceMax[axes=[1]](y))"),
-              EndsWith(" if two_axes(?A, ?B)"));
+              EndsWith(" if two_axes(?A, ?B) and has_rank(?x, 2) and has_rank(?y, 2)"));
+}
+
+// The MaxPool of some rows of an image is not that of the image, unless its windows are rows.
+TEST(ProverOfPools, AnyPoolOfAnySliceIsRefused) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<Universe> universes, UniversesNamed("pools"));
+  Terms terms(&universes[0]);
+  const std::string slice = "Slice[axes=[1], ends=[1], starts=[0]]";
+  const std::string pool = "MaxPool[kernel_shape=[3,3], pads=[1,1,1,1]]";
+  ASSERT_OK_AND_ASSIGN(const TermId left, terms.Parse(pool + "(" + slice + "(x))"));
+  ASSERT_OK_AND_ASSIGN(const TermId right, terms.Parse(slice + "(" + pool + "(x))"));
+  ASSERT_OK_AND_ASSIGN(const auto proof, Prove(terms, left, right, {.instances = 6}));
+  ASSERT_TRUE(proof.has_value());
+  EXPECT_EQ(proof->rule,
+            "maxpool-slice: MaxPool[?A](Slice[?B](?x)) => Slice[?B](MaxPool[?A](?x)) "
+            "if along(?B, 1) and has_rank(?x, 4)");
 }
 
 TEST_F(ProverTest, WhatFailsForNothingAsksForElements) {

@@ -33,6 +33,10 @@ TEST_F(RuleTextTest, StylesSayHowMuchIsFixed) {
             general + " if two_axes(?A, ?B)");
   EXPECT_EQ(Text(left, right, {.axes = RuleStyle::Axes::kSame, .same_ranks = true}),
             general + " if along(?A, 1) and along(?B, 0) and has_rank(?x, 2) and has_rank(?y, 2)");
+  const char* pool = "MaxPool[kernel_shape=[5,5], pads=[2,2,2,2]](Concat[axis=0](i, i))";
+  EXPECT_EQ(Text(pool, pool, {.axes = RuleStyle::Axes::kFixed}),
+            "maxpool-concat: MaxPool[?A](Concat[?B](?i, ?i)) => MaxPool[?A](Concat[?B](?i, ?i)) "
+            "if along(?B, 0)");
   EXPECT_EQ(Text(left, right, {.any_words = false, .has_elements = true}),
             "reducemax-concat: ReduceMax[axes=[1]](Concat[axis=0](?x, ?y)) => "
             "Concat[axis=0](ReduceMax[axes=[1]](?x), ReduceMax[axes=[1]](?y)) "

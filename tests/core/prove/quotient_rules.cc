@@ -22,6 +22,7 @@
 #include "tests/core/prove/guards.h"
 #include "tests/core/prove/predecessor_findings.h"
 #include "tests/core/prove/predecessors.h"
+#include "tests/core/prove/soak_command.h"
 #include "tests/core/rules/rule_cases.h"
 #include "tests/core/rules/soundness.h"
 #include "tests/support/arguments.h"
@@ -39,6 +40,7 @@ constexpr char kUsage[] =
        quotient-rules predecessors [--instances N] [--seed N]
        quotient-rules generate [--operators NAME,...] [--size N] [--device DEVICE] [--without RULE,...]
                                [--instances N] [--seed N]
+       quotient-rules soak [--graphs N] [--firings N] [--onnxruntime FILE] [--record FILE] [--seed N]
 
 check applies each rule, or those named, in the graphs of tests/core/rules/cases and in random
 variations of them: other shapes, windows and orders of axes. Both sides are compared as elements of a
@@ -60,9 +62,16 @@ generate looks for rules. It enumerates graphs up to a size, takes those with eq
 conjectures, and prints as rule text what the rules do not derive and what is proved. A table counts what
 is left after each step.
 
+soak applies all rules together in random graphs and in random variations of the rules' cases, until each
+rule has changed a number of graphs. Every e-node is compared with its class in the reference evaluator,
+and of a tenth of the graphs the rewritten form with the original in ONNX Runtime. A line per rule: the
+graphs that it changed, how often, and those compared in ONNX Runtime. The status is 1 if something
+differs or a rule has changed too few.
+
 Run it in the repository's root.
 
-  --record FILE   write the certificates to FILE, as core/rules/certificates.txt has them
+  --record FILE   check: write the certificates to FILE, as core/rules/certificates.txt has them;
+                  soak: write the lines to FILE
   --instances N   graphs with numbers in which each rule applies, and twice the graphs with symbols
                   (20; generate: 10)
   --seed N        of everything random (0)
@@ -70,6 +79,9 @@ Run it in the repository's root.
   --size N        operators in a graph (3)
   --device NAME   whose prices tell which side of a rule is cheaper: model:h200 or another data sheet
   --without       rules that are taken to be unknown
+  --graphs N      graphs, at least (1000)
+  --firings N     graphs that each rule has to change (10)
+  --onnxruntime FILE   the library that a tenth of the graphs is run by (none)
 )";
 constexpr Program kProgram = {"quotient-rules", kUsage};
 
@@ -83,6 +95,9 @@ struct Options {
   std::vector<std::string> operators;
   std::vector<std::string> without;
   std::string device;
+  std::optional<int64_t> graphs;
+  std::optional<int64_t> firings;
+  std::string onnxruntime;
 
   int num_instances() const { return static_cast<int>(instances.value_or(20)); }
   uint64_t first_seed() const { return static_cast<uint64_t>(seed.value_or(0)); }
@@ -90,18 +105,18 @@ struct Options {
 
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
-  const Flag flags[] = {NumberFlag("--instances", 1, options.instances),
-                        NumberFlag("--seed", 0, options.seed),
-                        NumberFlag("--size", 1, options.size),
-                        ListFlag("--operators", options.operators),
-                        ListFlag("--without", options.without),
-                        TextFlag("--device", options.device),
-                        TextFlag("--record", options.record)};
+  const Flag flags[] = {
+      NumberFlag("--instances", 1, options.instances), NumberFlag("--seed", 0, options.seed),
+      NumberFlag("--size", 1, options.size),           ListFlag("--operators", options.operators),
+      ListFlag("--without", options.without),          TextFlag("--device", options.device),
+      NumberFlag("--graphs", 1, options.graphs),       NumberFlag("--firings", 0, options.firings),
+      TextFlag("--onnxruntime", options.onnxruntime),  TextFlag("--record", options.record)};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.words));
-  static constexpr absl::string_view kCommands[] = {"check", "guards", "predecessors", "generate"};
+  static constexpr absl::string_view kCommands[] = {"check", "guards", "predecessors", "generate",
+                                                    "soak"};
   if (options.words.empty() ||
       std::ranges::find(kCommands, options.words[0]) == std::end(kCommands)) {
-    return WrongArgument("COMMAND", "wants check, guards, predecessors or generate");
+    return WrongArgument("COMMAND", "wants check, guards, predecessors, generate or soak");
   }
   options.command = options.words[0];
   options.words.erase(options.words.begin());
@@ -258,7 +273,18 @@ absl::StatusOr<bool> Generate(const Options& options) {
   return prove::RunGenerate(generate);
 }
 
+absl::StatusOr<bool> Soak(const Options& options) {
+  prove::SoakCommand soak;
+  soak.graphs = options.graphs.value_or(soak.graphs);
+  soak.firings = options.firings.value_or(soak.firings);
+  soak.seed = options.first_seed();
+  soak.onnxruntime = options.onnxruntime;
+  soak.record = options.record;
+  return prove::RunSoak(soak);
+}
+
 absl::StatusOr<bool> Run(const Options& options) {
+  if (options.command == "soak") return Soak(options);
   if (options.command == "generate") return Generate(options);
   if (options.command == "guards") return Guards(options);
   return options.command == "check" ? Check(options) : Predecessors(options);

@@ -63,7 +63,7 @@ class QuotientRulesTest(unittest.TestCase):
         self.assertRegex(ran.stdout, r"(?m)^# exact, .*pays: us \d+ -> 0\nneg-neg: Neg\(Neg\(\?x\)\) => \?x$")
 
     def test_wrong_arguments_are_named(self):
-        for arguments, message in [([], "COMMAND: wants check, guards, predecessors or generate"), (["check", "no-rule"], "no rule is called no-rule"),
+        for arguments, message in [([], "COMMAND: wants check, guards, predecessors, generate or soak"), (["check", "no-rule"], "no rule is called no-rule"),
                                    (["generate", "--without", "no-rule"], "no rule is called no-rule")]:
             ran = check(*arguments)
             self.assertEqual((2, ""), (ran.returncode, ran.stdout))

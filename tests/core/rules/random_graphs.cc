@@ -28,6 +28,32 @@ class Generator {
   Generator(uint64_t seed, DType dtype) : rng_(seed, 3), dtype_(dtype) {}
 
   Graph Run(int num_nodes) {
+    AddInputs();
+    for (int tries = 0; tries < 20 * num_nodes && Nodes() < num_nodes; ++tries) Grow();
+    AddOutputs();
+    return std::move(graph_);
+  }
+
+  Graph RunAround(const Graph& base, int num_nodes) {
+    graph_ = base;
+    graph_.outputs.clear();
+    prefix_ = "more.";
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      const model::Value& value = graph_.values[i];
+      // The generator makes neither scalars nor empty tensors, and so takes none.
+      const bool is_usual = value.type.rank() > 0 && value.type.elements() > 0;
+      if (!value.constant && is_usual) pool_.push_back(ValueId(static_cast<uint32_t>(i)));
+    }
+    const int most = Nodes() + num_nodes;
+    for (int tries = 0; !pool_.empty() && tries < 4 * num_nodes && Nodes() < most; ++tries) Grow();
+    // What the base is about must stay visible, even where another node reads it.
+    graph_.outputs = base.outputs;
+    AddOutputs();
+    return std::move(graph_);
+  }
+
+ private:
+  void AddInputs() {
     const bool images = rng_.Below(2) == 0;
     const int64_t a = 1 + Pick(3), b = 2 * (1 + Pick(3)), c = 3 + Pick(4), d = 2 + Pick(4);
     const Ints dims = images ? Ints{a, b, c, d} : Ints{a, c, b};
@@ -35,12 +61,8 @@ class Generator {
       const ValueId x = graph_.AddInput(absl::StrCat("x", i), model::StaticType(dtype_, dims));
       pool_.push_back(x);
     }
-    for (int tries = 0; tries < 20 * num_nodes && Nodes() < num_nodes; ++tries) Grow();
-    AddOutputs();
-    return std::move(graph_);
   }
 
- private:
   int Nodes() const { return static_cast<int>(graph_.nodes.size()); }
   int64_t Pick(int64_t bound) { return static_cast<int64_t>(rng_.Below(bound)); }
   bool Chance(int percent) { return Pick(100) < percent; }
@@ -59,7 +81,7 @@ class Generator {
     // Exporters write float32 numbers; those of Idiom are one of them in each range.
     for (double& value : values) value = static_cast<float>(rng_.Uniform(low, high));
     model::Store(dtype_, buffer, 0, std::span<const double>(values));
-    return graph_.AddConstant(absl::StrCat("c", graph_.values.size()), tensor);
+    return graph_.AddConstant(absl::StrCat(prefix_, "c", graph_.values.size()), tensor);
   }
 
   // Keeps the node only if its types can be inferred and it stays small.
@@ -67,7 +89,7 @@ class Generator {
                              AttributeMap attributes = {}) {
     Graph attempt = graph_;
     const ValueId output = attempt.AddOp(op, std::move(inputs), std::move(attributes),
-                                         absl::StrCat("v", attempt.values.size()));
+                                         absl::StrCat(prefix_, "v", attempt.values.size()));
     if (!ops::InferTypes(attempt).ok()) return std::nullopt;
     const TensorType& type = attempt.value(output).type;
     if (!type.is_static() || type.elements() > kMaxElements || type.elements() == 0) {
@@ -301,7 +323,7 @@ class Generator {
       }
       case 1: {
         const int64_t axis = Pick(type.rank());
-        const ValueId index = graph_.AddConstant(absl::StrCat("i", graph_.values.size()),
+        const ValueId index = graph_.AddConstant(absl::StrCat(prefix_, "i", graph_.values.size()),
                                                  Tensor::IntScalar(Pick(type.dims()[axis])));
         Try("Gather", {x, index}, {{"axis", axis}});
         return;
@@ -347,13 +369,17 @@ class Generator {
     }
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const ValueId id(static_cast<uint32_t>(i));
-      if (graph_.value(id).producer.valid() && !is_read[i]) graph_.outputs.push_back(id);
+      const bool is_output = std::ranges::find(graph_.outputs, id) != graph_.outputs.end();
+      if (graph_.value(id).producer.valid() && !is_read[i] && !is_output) {
+        graph_.outputs.push_back(id);
+      }
     }
   }
 
   Rng rng_;
   const DType dtype_;
   Graph graph_;
+  std::string prefix_;  // Of the names of new values.
   std::vector<ValueId> pool_;
 };
 
@@ -361,6 +387,14 @@ class Generator {
 
 model::Graph RandomGraph(uint64_t seed, int num_nodes, model::DType dtype) {
   return Generator(seed, dtype).Run(num_nodes);
+}
+
+model::Graph RandomGraphAround(const model::Graph& base, uint64_t seed, int num_nodes) {
+  DType dtype = DType::kFloat32;
+  for (const model::Value& value : base.values) {
+    if (model::IsFloat(value.type.dtype)) dtype = value.type.dtype;
+  }
+  return Generator(seed, dtype).RunAround(base, num_nodes);
 }
 
 }  // namespace quotient::rules

@@ -14,4 +14,8 @@ namespace quotient::rules {
 // Inputs and constants have the type `dtype`.
 model::Graph RandomGraph(uint64_t seed, int num_nodes, model::DType dtype = model::DType::kFloat32);
 
+// The same around a static graph with inferred types: up to `num_nodes` more nodes read its values.
+// Its outputs are outputs.
+model::Graph RandomGraphAround(const model::Graph& base, uint64_t seed, int num_nodes);
+
 }  // namespace quotient::rules

@@ -82,10 +82,11 @@ class Checker {
         for (const ENodeId enode : graph_.nodes(cls)) {
           if (done[enode.value()]) continue;
           const std::optional<model::Tensor> value = Compute(enode);
+          if (!failure_.empty()) return {failure_, checked_, graph_.origin(enode)};
           if (!value) continue;
           done[enode.value()] = progress = true;
           if (const std::string error = Offer(cls, enode, *value); !error.empty()) {
-            return {error, checked_};
+            return {error, checked_, graph_.origin(enode)};
           }
         }
       }
@@ -103,7 +104,7 @@ class Checker {
       }
     }
     const auto values = eval::Evaluate(original, inputs_, wanted, 1);
-    if (!values.ok()) Die(values.status(), "evaluating the original");
+    if (!values.ok()) return absl::StrCat("evaluating the original: ", values.status().message());
     for (const auto& [id, tensor] : *values) {
       const ClassId cls = graph_.Find(tensors_.class_of_value[id.value()]);
       std::optional<model::Tensor>& slot = values_[cls.value()];
@@ -144,7 +145,11 @@ class Checker {
       call.inputs.push_back(absent ? model::ValueId() : model::ValueId(cls.value()));
     }
     auto outputs = ops::EvaluateNode(call, operands, 1);
-    if (!outputs.ok()) Die(outputs.status(), absl::StrCat("evaluating ", word.name));
+    if (!outputs.ok()) {
+      failure_ = absl::StrCat("evaluating e-node ", Text(enode), " by rule ", graph_.origin(enode),
+                              ": ", outputs.status().message());
+      return std::nullopt;
+    }
     return (*outputs)[0];
   }
 
@@ -185,6 +190,7 @@ class Checker {
   const eval::ValueMap& inputs_;
   const double tolerance_;
   std::vector<std::optional<model::Tensor>> values_;  // by ClassId
+  std::string failure_;  // What could not be evaluated; empty if nothing.
   int64_t checked_ = 0;
 };
 

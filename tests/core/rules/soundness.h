@@ -38,10 +38,11 @@ std::map<std::string, int> Grow(domain::TensorEGraph& tensors,
 std::vector<egraph::Match> MatchesOf(const domain::TensorEGraph& tensors, const egraph::Rule& rule);
 
 // `error` says what is wrong and is empty if nothing is. `checked` is the number of e-nodes
-// compared.
+// compared, and `origin` that of the e-node that is wrong, if it is one.
 struct Verdict {
   std::string error;
   int64_t checked = 0;
+  egraph::Origin origin = egraph::kInputOrigin;
 };
 Verdict CheckSoundness(const domain::TensorEGraph& tensors, const eval::ValueMap& inputs,
                        double tolerance = 1e-4);
