@@ -23,6 +23,7 @@
 #include "core/os/environment.h"
 #include "core/os/openmp_environment.h"
 #include "core/os/random_id.h"
+#include "core/timing/rule_store.h"
 #include "core/timing/store.h"
 #include "server/config/flags.h"
 #include "server/jobs/admission.h"
@@ -62,6 +63,7 @@ struct Stores {
   std::unique_ptr<jobs::UploadStore> uploads;
   std::unique_ptr<jobs::CheckpointStore> checkpoints;
   std::unique_ptr<timing::TimingStore> timings;
+  std::unique_ptr<timing::RuleStore> rules;
 };
 
 absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics* metrics) {
@@ -84,6 +86,7 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
       store::DiskCheckpointStore::Open(stores.directory->checkpoints_path(), stores.blobs.get()));
   QUOTIENT_ASSIGN_OR_RETURN(stores.timings,
                             timing::OpenFileStore(stores.directory->timings_path()));
+  stores.rules = std::make_unique<timing::RuleStore>(stores.directory->rules_path());
   return stores;
 }
 
@@ -141,7 +144,8 @@ struct Queue {
 struct Workers {
   Workers(const config::ServerFlags& flags, const Stores& stores, optimize::Devices* devices,
           Queue* queue, ops::Metrics* metrics)
-      : core(worker::NewCoreRunner(stores.blobs.get(), devices, &Clock::System())),
+      : core(worker::NewCoreRunner(stores.blobs.get(), devices, stores.rules.get(),
+                                   &Clock::System())),
         runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
               .owner = absl::StrCat("pid ", getpid()),

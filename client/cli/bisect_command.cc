@@ -232,6 +232,7 @@ class Bisection {
     ++trials_;
     Settings settings = settings_;
     settings.output = folder_ + "/model.onnx";
+    settings.keeps_statistics = false;  // Jobs without rules say nothing of what these are worth.
     for (const std::string& rule : without) settings.options.disabled_rules.push_back(rule);
     QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ResultSource> result,
                               OptimizeLocally(model_, settings, interrupt_, nullptr));

@@ -46,6 +46,13 @@ std::unique_ptr<timing::TimingStore> OpenTimings(const os::Environment& environm
   return timing::NewMemoryStore();
 }
 
+// Null if the job is not to be counted, or if there is no place for that.
+std::unique_ptr<timing::RuleStore> OpenStatistics(const Settings& settings) {
+  const auto kept = KeptStatistics(settings.environment);
+  if (!settings.keeps_statistics || !kept.ok()) return nullptr;
+  return std::make_unique<timing::RuleStore>(*kept);
+}
+
 std::string CompiledFolder(const os::Environment& environment) {
   const std::string folder = CacheFolder(environment);
   return folder.empty() ? "" : folder + "/compiled";
@@ -59,14 +66,17 @@ struct LocalDevices {
                  .lane = &lane,
                  .cache_directory = CompiledFolder(settings.environment),
                  .environment = settings.environment}),
+        rule_store(OpenStatistics(settings)),
         environment{.devices = &devices,
                     .clock = Clock::System(),
                     .device_snapshot = settings.snapshot_bytes,
-                    .external_location = ExternalLocation(settings.output)} {}
+                    .external_location = ExternalLocation(settings.output),
+                    .rule_store = rule_store.get()} {}
 
   const std::unique_ptr<timing::TimingStore> timings;
   timing::Lane lane;
   optimize::Devices devices;
+  const std::unique_ptr<timing::RuleStore> rule_store;
   const optimize::Environment environment;
   CancelToken token;
 };
@@ -79,6 +89,12 @@ absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings(
   if (folder.empty()) return absl::NotFoundError("there is no home folder");
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(folder));
   return timing::OpenFileStore(folder + "/timings.db");
+}
+
+absl::StatusOr<timing::RuleStore> KeptStatistics(const os::Environment& environment) {
+  const std::string folder = CacheFolder(environment);
+  if (folder.empty()) return absl::NotFoundError("there is no home folder");
+  return timing::RuleStore(folder + "/rules.db");
 }
 
 absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::LocalModel& model,

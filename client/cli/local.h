@@ -13,12 +13,13 @@
 #include "core/base/progress.h"
 #include "core/os/environment.h"
 #include "core/report/profile.h"
+#include "core/timing/rule_store.h"
 #include "core/timing/store.h"
 
 namespace quotient::cli {
 
-// Optimizes a model; blocks. Keeps kernel timings and code compiled for GPUs in the user's cache
-// folder.
+// Optimizes a model; blocks. Keeps kernel timings, statistics of rules and code compiled for GPUs
+// in the user's cache folder.
 absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::LocalModel& model,
                                                               const Settings& settings,
                                                               client::Interrupt* interrupt,
@@ -28,6 +29,9 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
 // STORAGE_DOWN.
 absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings(
     const os::Environment& environment);
+
+// The statistics of rules in the cache folder. NOT_FOUND if the user has no home folder.
+absl::StatusOr<timing::RuleStore> KeptStatistics(const os::Environment& environment);
 
 // Predicts and runs a model; blocks. Uses and keeps what OptimizeLocally does.
 absl::StatusOr<report::Profile> ProfileLocally(const client::LocalModel& model,

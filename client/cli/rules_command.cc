@@ -1,14 +1,20 @@
-// quotient rules: the rewrite rules, and how each is known to be right.
+// quotient rules: the rewrite rules, how each is known to be right, and what each was worth.
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "client/cli/commands.h"
+#include "client/cli/local.h"
+#include "client/cli/rule_stats.h"
+#include "client/cpp/typed_file.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/domain/tensor_domain.h"
+#include "core/optimize/rule_statistics.h"
 #include "core/rules/certificates.h"
 #include "core/rules/rule_set.h"
+#include "core/timing/rule_store.h"
 
 namespace quotient::cli {
 namespace {
@@ -49,12 +55,32 @@ void PrintTable(const rules::RuleSet& set) {
   }
 }
 
+absl::StatusOr<timing::RuleStore> StoreOf(const Settings& settings) {
+  if (settings.stats_from.empty()) return KeptStatistics(settings.environment);
+  // A file that the user has typed must exist.
+  QUOTIENT_RETURN_IF_ERROR(client::MapTypedFile(settings.stats_from).status());
+  return timing::RuleStore(settings.stats_from);
+}
+
+absl::Status PrintStats(const Settings& settings, const rules::RuleSet& set) {
+  RuleVersions versions;
+  for (const egraph::Rule* const rule : set.rules()) {
+    versions[rule->name()] = optimize::VersionOf(*rule);
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::RuleStore store, StoreOf(settings));
+  const absl::StatusOr<timing::RuleTable> stats = store.Read();
+  if (!stats.ok()) return MakeError(Reason::kOptionInvalid, stats.status().message());
+  std::fputs((settings.json ? StatsJson : StatsTable)(*stats, versions).c_str(), stdout);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RunRules(const Settings& settings, client::Interrupt* /*interrupt*/) {
   domain::TensorDomain domain;
   QUOTIENT_ASSIGN_OR_RETURN(const rules::RuleSet set,
                             rules::BuildFamilies(&domain, rules::AllFamilies(), {}));
+  if (settings.stats || !settings.stats_from.empty()) return PrintStats(settings, set);
   settings.json ? PrintJson(set) : PrintTable(set);
   return absl::OkStatus();
 }

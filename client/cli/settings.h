@@ -32,6 +32,10 @@ struct Settings {
   std::string check;            // The command of a user that accepts models.
   std::string timings;          // Path of a file; if empty, the timings that --local keeps.
   bool no_cache = false;
+  bool keeps_statistics = true;  // Whether jobs of this process add to the statistics of rules.
+
+  bool stats = false;
+  std::string stats_from;  // Path of a file; if empty, the statistics that --local keeps.
 
   std::string state;
   int64_t limit = 20;

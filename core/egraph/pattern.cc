@@ -189,6 +189,7 @@ class PatternRule : public Rule {
 
   const std::string& name() const override { return program_.name; }
   const std::string& equation() const override { return program_.equation; }
+  std::string text() const override { return program_.text; }
   const Program* program() const override { return &program_; }
   void Search(const EGraph& graph, MatchSink& sink) const override {
     FindMatches(program_, graph, sink);
@@ -212,9 +213,11 @@ absl::StatusOr<std::unique_ptr<Rule>> CompileNamed(absl::string_view text,
   absl::StatusOr<RuleText> parsed = ParseRuleText(text);
   if (!parsed.ok()) return error(text.substr(0, text.find(':')), parsed.status());
   if (parsed->name.empty()) parsed->name = std::string(default_name);
+  const std::string source = parsed->equation;
   if (!equation.empty()) parsed->equation = std::string(equation);
   absl::StatusOr<Program> program = CompileProgram(*parsed, vocabulary);
   if (!program.ok()) return error(parsed->name, program.status());
+  program->text = source;
   return std::make_unique<PatternRule>(*std::move(program));
 }
 

@@ -110,6 +110,7 @@ struct CompiledGuard {
 struct Program {
   std::string name;
   std::string equation;
+  std::string text;  // Rule::text
   std::vector<CompiledGuard> guards;
   Plan search;  // Finds all matches.
   // For each e-node of the left side, a plan that finds the matches in which this e-node changed

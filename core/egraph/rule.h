@@ -47,6 +47,9 @@ class Rule {
   // The equation for people to read: "Relu(Concat(x, y)) = Concat(Relu(x), Relu(y))".
   virtual const std::string& equation() const = 0;
 
+  // The text that the rule was compiled from, without its name. Empty if it was written by hand.
+  virtual std::string text() const { return {}; }
+
   // The compiled pattern, if the rule is nothing but that: its matches are those of the pattern,
   // and applying one builds the right sides and unites.
   virtual const Program* program() const { return nullptr; }

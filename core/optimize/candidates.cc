@@ -91,9 +91,11 @@ class Searcher {
     for (const search::Improvement& step : outcome.improvements) {
       result_.figures.best_costs.push_back({step.seconds, step.simulations, step.cost});
     }
-    for (size_t i = 0; i < outcome.applied_by_rule.size(); ++i) {
-      const int64_t count = outcome.applied_by_rule[i];
-      if (count > 0) result_.figures.applied[workspace_->rules()[i]->name()] = count;
+    for (size_t i = 0; i < outcome.by_rule.size(); ++i) {
+      const search::RuleCounts& counts = outcome.by_rule[i];
+      if (counts.matches == 0) continue;
+      result_.rules[workspace_->rules()[i]->name()] = {
+          .matches = counts.matches, .applied = counts.changed, .enodes = counts.enodes};
     }
     return absl::OkStatus();
   }
@@ -140,7 +142,9 @@ class Searcher {
 
 std::vector<std::string> Candidates::AppliedRules() const {
   std::vector<std::string> names;
-  for (const auto& [name, matches] : figures.applied) names.push_back(name);
+  for (const auto& [name, did] : rules) {
+    if (did.applied > 0) names.push_back(name);
+  }
   return names;
 }
 

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,6 +42,7 @@ struct Candidates {
   // Makes variants of these graphs (variants.h). Null where costs are not measured.
   std::shared_ptr<Variants> variants;
   report::SearchFigures figures;
+  std::map<std::string, report::RuleFigures> rules;  // What the rules did that had a match.
   std::string checkpoint_refused;  // Why the checkpoint cannot be used. Empty if it can.
 
   // Names of the rules that the search applied.

@@ -13,6 +13,7 @@
 #include "core/optimize/same_kernels.h"
 #include "core/report/describe.h"
 #include "core/report/gains.h"
+#include "core/report/rule_figures.h"
 #include "core/verify/compare.h"
 
 namespace quotient::optimize {
@@ -74,6 +75,7 @@ void DescribeWinner(const Baseline& baseline, const verify::Checker& checker,
   const report::CostedGraph after = {packaged.prepared.cut.graph, packaged.cost};
   report::DescribeNodes(before, after, report);
   report->gains = report::GainsOf(before, after, packaged.names, report->journal);
+  report::AddWorth(report->journal, report->gains, &report->rules);
 }
 
 // Returns what came in, byte for byte. The caller has the files of its external data already.

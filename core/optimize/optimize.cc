@@ -56,6 +56,7 @@
 #include "core/optimize/optimize_internal.h"
 #include "core/optimize/package.h"
 #include "core/optimize/race.h"
+#include "core/optimize/rule_statistics.h"
 #include "core/optimize/run_record.h"
 #include "core/optimize/search_candidates.h"
 #include "core/optimize/verify_candidates.h"
@@ -108,8 +109,10 @@ class Run {
     verified = AtPresent(std::move(verified), costs);
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(priced, std::move(verified)));
     std::optional<Delivery> delivery = Deliver(priced, decision);
-    return Finish(job_, priced, checker.get(), std::move(decision), std::move(delivery),
-                  record_.TakeReport());
+    Result result = Finish(job_, priced, checker.get(), std::move(decision), std::move(delivery),
+                           record_.TakeReport());
+    KeepStatistics(job_, result.report);
+    return result;
   }
 
  private:
@@ -188,6 +191,7 @@ class Run {
               candidates->checkpoint_refused));
         }
         record_.report().search = candidates->figures;
+        record_.report().rules = candidates->rules;
         return candidates;
       }
       if (candidates.status().code() != absl::StatusCode::kInternal) return candidates;

@@ -20,6 +20,7 @@
 #include "core/base/stop.h"
 #include "core/optimize/options.h"
 #include "core/report/report.h"
+#include "core/timing/rule_store.h"
 
 namespace quotient::optimize {
 
@@ -68,6 +69,8 @@ struct Environment {
   // Where the search leaves its checkpoints and finds that of an interrupted run of the same model
   // and options. Borrowed. Null means that there are none.
   CheckpointSlot* checkpoint = nullptr;
+  // Where a job leaves what its rules did. Borrowed. Null means that it is not kept.
+  const timing::RuleStore* rule_store = nullptr;
 };
 
 // Fails with OPTION_INVALID, with the errors of reading a model that is malformed, hostile or too

@@ -17,6 +17,7 @@
 #include "core/report/like_nodes.h"
 #include "core/report/name_text.h"
 #include "core/report/report.h"
+#include "core/report/rule_figures.h"
 
 namespace quotient::report {
 namespace {
@@ -182,25 +183,28 @@ std::string BestCostChart(const SearchFigures& search) {
       100 * (1 - search.best_costs.back().cost_us / top));
 }
 
-// A table of the rules that grew the e-graph and how often each of them led to the result.
-std::string RulesThatPaid(const Report& report) {
-  if (report.search.applied.empty()) return "";
-  std::map<std::string, int> used;
-  for (const JournalEntry& entry : report.journal) {
-    if (entry.steps.empty()) ++used[entry.rule];
-    for (const std::string& step : entry.steps) ++used[step];
-  }
+// A table of the rules that had a match, what that took, and what came of it.
+std::string RulesTable(const Report& report) {
+  if (report.rules.empty()) return "";
   std::string rows;
-  for (const auto& [rule, count] : report.search.applied) {
-    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(rule), "</td><td class=\"num\">", count,
-                    "</td><td class=\"num\">", used[rule], "</td></tr>");
+  for (const std::string& rule : RulesByWorth(report.rules)) {
+    const RuleFigures& figures = report.rules.at(rule);
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(rule), "</td>");
+    for (const int64_t count : {figures.matches, figures.applied, figures.enodes, figures.uses}) {
+      absl::StrAppend(&rows, "<td class=\"num\">", count, "</td>");
+    }
+    for (const double saved_us : {figures.saved_us, figures.saved_alone_us}) {
+      absl::StrAppendFormat(&rows, "<td class=\"num\">%.1f</td>", saved_us);
+    }
+    rows += "</tr>";
   }
   return absl::StrCat(
-      "<table><tr><th>rule</th><th class=\"num\">matches applied to the e-graph</th><th "
-      "class=\"num\">steps in the journal</th></tr>",
-      rows,
+      "<p>", RulesText(report), ".</p><table><tr><th>rule</th><th class=\"num\">matches</th>",
+      "<th class=\"num\">changed the e-graph</th><th class=\"num\">e-nodes made</th>",
+      "<th class=\"num\">uses in the result</th><th class=\"num\">saved, us</th>",
+      "<th class=\"num\">of it alone, us</th></tr>", rows,
       "</table><p class=\"soft\">A match that is a step of several rewrites counts for each of "
-      "them.</p>");
+      "them, and what several rules saved together counts for each of them, too.</p>");
 }
 
 std::string SearchSection(const Report& report) {
@@ -211,7 +215,7 @@ std::string SearchSection(const Report& report) {
       search.resumed.times == 0 ? ""
                                 : absl::StrCat("<p>The search was ", ResumedText(search), ".</p>");
   const std::string content =
-      absl::StrCat(tried, resumed, BestCostChart(search), RulesThatPaid(report));
+      absl::StrCat(tried, resumed, BestCostChart(search), RulesTable(report));
   if (content.empty()) return "";
   return absl::StrCat("<section><h2>The search</h2>", content, "</section>");
 }

@@ -115,7 +115,6 @@ void FromValue(const Json& json, SearchFigures* search) {
       FromValue(step, &search->best_costs.emplace_back());
     }
   }
-  Read(json, "applied", &search->applied);
   if (json.contains("resumed")) FromValue(json["resumed"], &search->resumed);
 }
 
@@ -184,6 +183,21 @@ void FromValue(const Json& json, RuleGain* gain) {
   ReadList(json, "regions", &gain->regions);
 }
 
+void ReadRules(const Json& json, std::map<std::string, RuleFigures>* rules) {
+  if (!json.contains("rules")) return;
+  for (const Json& value : json["rules"].get<std::vector<Json>>()) {
+    std::string name;
+    Read(value, "rule", &name);
+    RuleFigures& figures = (*rules)[name];
+    Read(value, "matches", &figures.matches);
+    Read(value, "applied", &figures.applied);
+    Read(value, "enodes", &figures.enodes);
+    Read(value, "uses", &figures.uses);
+    Read(value, "saved_us", &figures.saved_us);
+    Read(value, "saved_alone_us", &figures.saved_alone_us);
+  }
+}
+
 void FromValue(const Json& json, Gains* gains) {
   ReadList(json, "by_rules", &gains->by_rules);
   Read(json, "others_us", &gains->others_us);
@@ -220,6 +234,7 @@ Report FromValue(const Json& json) {
   ReadStruct(json, "verification", &report.verification);
   ReadStruct(json, "search", &report.search);
   ReadStruct(json, "gains", &report.gains);
+  ReadRules(json, &report.rules);
   ReadList(json, "journal", &report.journal);
   ReadList(json, "nodes", &report.nodes);
   Read(json, "phase_seconds", &report.phase_seconds);

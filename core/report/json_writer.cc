@@ -6,6 +6,7 @@
 #include "core/kernels/device_name.h"
 #include "core/report/gain_text.h"
 #include "core/report/report.h"
+#include "core/report/rule_figures.h"
 
 namespace quotient::report {
 namespace {
@@ -98,7 +99,6 @@ Json ToValue(const SearchFigures& search) {
           {"simulations", search.simulations},
           {"states", search.states},
           {"best_costs", best_costs},
-          {"applied", search.applied},
           {"resumed", ToValue(search.resumed)}};
 }
 
@@ -160,6 +160,21 @@ Json GainsValue(const Report& report) {
   return {{"by_rules", by_rules}, {"others_us", report.gains.others_us}};
 }
 
+Json RulesValue(const Report& report) {
+  Json rules = Json::array();
+  for (const std::string& name : RulesByWorth(report.rules)) {
+    const RuleFigures& figures = report.rules.at(name);
+    rules.push_back({{"rule", name},
+                     {"matches", figures.matches},
+                     {"applied", figures.applied},
+                     {"enodes", figures.enodes},
+                     {"uses", figures.uses},
+                     {"saved_us", figures.saved_us},
+                     {"saved_alone_us", figures.saved_alone_us}});
+  }
+  return rules;
+}
+
 }  // namespace
 
 absl::string_view OutcomeName(Outcome outcome) {
@@ -193,6 +208,7 @@ std::string ToJson(const Report& report) {
       {"verification", ToValue(report.verification)},
       {"search", ToValue(report.search)},
       {"gains", GainsValue(report)},
+      {"rules", RulesValue(report)},
       {"journal", ToList(report.journal)},
       {"nodes", ToList(report.nodes)},
       {"phase_seconds", report.phase_seconds},

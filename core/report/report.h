@@ -127,8 +127,6 @@ struct SearchFigures {
   // The successive best costs, beginning with the cost at the start. They decrease, except where a
   // measurement showed that a graph was not the best after all.
   std::vector<SearchStep> best_costs;
-  // By rule, the number of matches that led to the final e-graph.
-  std::map<std::string, int64_t> applied = {};
   SearchResumption resumed = {};
 };
 
@@ -181,6 +179,21 @@ struct Gains {
   // What was saved at kernels that both graphs have: in another graph they may run in another
   // memory layout, with other constants in the cache, or as a view that costs nothing.
   double others_us = 0;
+};
+
+// What a rule did in a job, and what it was worth.
+struct RuleFigures {
+  // --- On the way to the final e-graph.
+  int64_t matches = 0;  // Matches that were applied, whether or not they changed the e-graph.
+  int64_t applied = 0;  // Those that did.
+  int64_t enodes = 0;   // E-nodes they made, including those that turned out to be equal to others.
+  // --- In the result. Zero if the original came back.
+  int64_t uses = 0;  // Entries of the journal whose rule or step it is.
+  // What was saved in the regions that it rewrote, alone or together with other rules. Each of
+  // these rules has the whole saving of the region, so the sum over rules may exceed what was
+  // saved.
+  double saved_us = 0;
+  double saved_alone_us = 0;  // The part of it in regions that no other rule rewrote.
 };
 
 // The cost of a node in the original and in the result. `before_us` is missing if the result alone
@@ -247,6 +260,7 @@ struct Report {
   Verification verification;
   SearchFigures search;
   Gains gains;
+  std::map<std::string, RuleFigures> rules;  // By name: those that had a match or are used.
   std::vector<JournalEntry> journal;
   std::vector<NodeCost> nodes;
   std::vector<DrawnNode> drawn_before;
@@ -297,6 +311,10 @@ std::string DevicePlaceText(const Report& report);
 
 // "1234 simulations, 321 different states"; empty if the strategy does not simulate.
 std::string TriedText(const SearchFigures& search);
+
+// "3 of 17 rules with a match are in the result; the others made 1204 of 2011 e-nodes"; empty if no
+// rule had a match.
+std::string RulesText(const Report& report);
 
 // "resumed once with what 1234 simulations had found in 12.3 s"; empty if it was not resumed.
 std::string ResumedText(const SearchFigures& search);

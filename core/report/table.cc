@@ -319,6 +319,8 @@ std::string ToTable(const Report& report) {
     absl::StrAppend(&out, "           ", Escaped(line), "\n");
   }
   AppendSearch(report.search, &out);
+  const std::string rules = RulesText(report);
+  if (!rules.empty()) absl::StrAppend(&out, "  rules: ", rules, "\n");
   AppendNotes(report.notes, &out);
   return out;
 }

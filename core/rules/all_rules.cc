@@ -25,6 +25,15 @@ class NamedRule final : public egraph::Rule {
   const std::string& name() const override { return alternatives_[0]->name(); }
   const std::string& equation() const override { return alternatives_[0]->equation(); }
 
+  std::string text() const override {
+    std::string text;
+    for (const auto& alternative : alternatives_) {
+      if (alternative->program() == nullptr) return {};
+      absl::StrAppend(&text, alternative->text(), "\n");
+    }
+    return text;
+  }
+
   std::vector<const egraph::Program*> programs() const override {
     std::vector<const egraph::Program*> programs;
     for (const auto& alternative : alternatives_) {

@@ -64,9 +64,9 @@ absl::StatusOr<Outcome> Search::Run() {
     outcome_.reason = queue_.empty() ? StopReason::kExhausted : StopReason::kIterations;
   }
   QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(PathTo(best_), task_.stop.WithoutDeadline()).status());
-  outcome_.applied_by_rule = walk_.AppliedByRule();
+  outcome_.by_rule = walk_.CountsByRule();
   walk_.Commit();
-  for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
+  for (const RuleCounts& counts : outcome_.by_rule) outcome_.matches_applied += counts.changed;
   outcome_.states = static_cast<int64_t>(known_.size());
   return outcome_;
 }

@@ -141,9 +141,9 @@ absl::StatusOr<Outcome> MctsSearch::Finish() {
   } else {
     QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(best_.path(), task_.stop.WithoutDeadline()).status());
   }
-  outcome_.applied_by_rule = walk_.AppliedByRule();
+  outcome_.by_rule = walk_.CountsByRule();
   walk_.Commit();
-  for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
+  for (const RuleCounts& counts : outcome_.by_rule) outcome_.matches_applied += counts.changed;
   outcome_.states = trees_.num_states();
   return OutcomeSoFar();
 }

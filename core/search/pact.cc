@@ -77,9 +77,9 @@ absl::StatusOr<Outcome> Episode::Run() {
   }
   // The walk is at the committed state or beyond it, so this only undoes steps, which is quick.
   QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(committed_, task_.stop.WithoutDeadline()).status());
-  outcome_.applied_by_rule = walk_.AppliedByRule();
+  outcome_.by_rule = walk_.CountsByRule();
   walk_.Commit();
-  for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
+  for (const RuleCounts& counts : outcome_.by_rule) outcome_.matches_applied += counts.changed;
   return outcome_;
 }
 

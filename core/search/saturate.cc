@@ -29,7 +29,7 @@ class Saturation {
         stop_(stop),
         hook_(hook),
         backoff_(rewriter.num_rules()) {
-    outcome_.applied_by_rule.assign(rewriter.num_rules(), 0);
+    outcome_.by_rule.resize(rewriter.num_rules());
   }
 
   absl::StatusOr<Outcome> Run();
@@ -125,9 +125,11 @@ absl::StatusOr<size_t> Saturation::ApplySome(size_t rule, size_t left) {
     const int64_t room = limits_.max_enodes - enodes_at_most();
     count = std::min(Rewriter::BatchFor(room / static_cast<int64_t>(num_rules())), left);
   }
+  const uint32_t before = graph_.enode_bound();
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t changed, rewriter_.ApplyNext(rule, count));
   outcome_.matches_applied += changed;
-  outcome_.applied_by_rule[rule] += changed;
+  outcome_.by_rule[rule] +=
+      {static_cast<int64_t>(count), changed, int64_t{graph_.enode_bound()} - before};
   return count;
 }
 

@@ -87,6 +87,21 @@ class Workspace {
   virtual void Forget() = 0;
 };
 
+// How often a rule was applied, and what that took.
+struct RuleCounts {
+  int64_t matches = 0;  // Matches that were applied, whether or not they changed the graph.
+  int64_t changed = 0;  // Those that did.
+  int64_t enodes = 0;   // E-nodes they made, including those that later turned out to be equal.
+
+  RuleCounts& operator+=(const RuleCounts& other) {
+    matches += other.matches;
+    changed += other.changed;
+    enodes += other.enodes;
+    return *this;
+  }
+  friend bool operator==(const RuleCounts&, const RuleCounts&) = default;
+};
+
 // A point of the search at which another state became the best.
 struct Improvement {
   double seconds = 0;  // Since the start of the search.
@@ -100,7 +115,7 @@ struct Outcome {
   int64_t iterations = 0;
   // Number of matches that changed the graph, on the path to the final state.
   int64_t matches_applied = 0;
-  std::vector<int64_t> applied_by_rule;  // Parallel to the rules.
+  std::vector<RuleCounts> by_rule;  // The same path by rule; parallel to the rules.
   // The successive best states, beginning with the initial one. All costs are computed from what
   // was known when the outcome was made. They decrease, unless costs were learned during the
   // search: a state that was the best for a while may then be dearer than the one it replaced.

@@ -60,8 +60,8 @@ size_t Walk::StepsTaken(std::span<const Action> path) const {
 void Walk::Describe(const StopCondition& stop) {
   state_ = {.enodes = graph_.num_enodes()};
   if (!steps_.empty()) {
-    const auto some = [](int64_t count) { return count > 0; };
-    state_.changed = std::ranges::any_of(steps_.back().applied_by_rule, some);
+    const auto some = [](const RuleCounts& counts) { return counts.changed > 0; };
+    state_.changed = std::ranges::any_of(steps_.back().by_rule, some);
     state_.saturated = steps_.back().saturated;
   }
   state_.full = state_.enodes >= limits_.max_enodes;
@@ -92,10 +92,10 @@ void Walk::Commit() {
   }
 }
 
-std::vector<int64_t> Walk::AppliedByRule() const {
-  std::vector<int64_t> sum(rewriter_.num_rules(), 0);
+std::vector<RuleCounts> Walk::CountsByRule() const {
+  std::vector<RuleCounts> sum(rewriter_.num_rules());
   for (const Step& step : steps_) {
-    for (size_t rule = 0; rule < sum.size(); ++rule) sum[rule] += step.applied_by_rule[rule];
+    for (size_t rule = 0; rule < sum.size(); ++rule) sum[rule] += step.by_rule[rule];
   }
   return sum;
 }
@@ -143,7 +143,7 @@ absl::Status Walk::TakeStep(Action action, const StopCondition& stop) {
   rewriter_.Mark();
   workspace_.Mark();
   steps_.push_back({.action = action});
-  steps_.back().applied_by_rule.resize(rewriter_.num_rules());
+  steps_.back().by_rule.resize(rewriter_.num_rules());
   switch (action.kind) {
     case Action::Kind::kPlace:
       QUOTIENT_RETURN_IF_ERROR(ApplyPlace(action.rule, action.amount, stop));
@@ -165,8 +165,9 @@ absl::Status Walk::ApplyPlace(size_t rule, size_t index, const StopCondition& st
   SearchFromScratch(rule, std::min(index + 1, most_matches()), stop);
   // If the state was reached on another path, fewer matches may be waiting.
   if (index < rewriter_.num_waiting(rule)) {
+    const uint32_t before = graph_.enode_bound();
     QUOTIENT_ASSIGN_OR_RETURN(const bool changed, rewriter_.ApplyWaiting(rule, index));
-    steps_.back().applied_by_rule[rule] += changed;
+    steps_.back().by_rule[rule] += {1, changed ? 1 : 0, int64_t{graph_.enode_bound()} - before};
   }
   return rewriter_.Rebuild();
 }
@@ -174,13 +175,14 @@ absl::Status Walk::ApplyPlace(size_t rule, size_t index, const StopCondition& st
 absl::Status Walk::ApplyRule(size_t rule, const StopCondition& stop) {
   SearchFromScratch(rule, most_matches(), stop);
   const int64_t room = limits_.max_enodes - graph_.num_enodes();
-  const uint32_t before = graph_.enode_bound();
+  RuleCounts& counts = steps_.back().by_rule[rule];
   while (rewriter_.num_waiting(rule) > 0 && !stop.ShouldStop()) {
-    const int64_t left = room - (graph_.enode_bound() - before);
+    const int64_t left = room - counts.enodes;
     if (left <= 0) break;
-    QUOTIENT_ASSIGN_OR_RETURN(const int64_t changed,
-                              rewriter_.ApplyNext(rule, Rewriter::BatchFor(left)));
-    steps_.back().applied_by_rule[rule] += changed;
+    const size_t batch = std::min(Rewriter::BatchFor(left), rewriter_.num_waiting(rule));
+    const uint32_t before = graph_.enode_bound();
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t changed, rewriter_.ApplyNext(rule, batch));
+    counts += {static_cast<int64_t>(batch), changed, int64_t{graph_.enode_bound()} - before};
   }
   return rewriter_.Rebuild();
 }
@@ -192,7 +194,7 @@ absl::Status Walk::Grow(uint32_t percent, const StopCondition& stop) {
   }
   QUOTIENT_ASSIGN_OR_RETURN(const Outcome outcome, Saturate(rewriter_, limits, stop, {}));
   steps_.back().saturated = outcome.reason == StopReason::kSaturated;
-  steps_.back().applied_by_rule = outcome.applied_by_rule;
+  steps_.back().by_rule = outcome.by_rule;
   return absl::OkStatus();
 }
 

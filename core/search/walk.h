@@ -98,8 +98,8 @@ class Walk {
   double seconds() const { return steps_.empty() ? 0 : steps_.back().seconds; }
   // Makes the present state permanent by dropping the marks.
   void Commit();
-  // By rule, the number of matches on the way here that changed the graph.
-  std::vector<int64_t> AppliedByRule() const;
+  // What was applied on the way here, by rule.
+  std::vector<RuleCounts> CountsByRule() const;
 
  private:
   // What the workspace told of a state's cost.
@@ -116,7 +116,7 @@ class Walk {
     double seconds = 0;  // Time of this step and those before.
     // Worth of the state it leads to, once computed.
     std::optional<Worth> worth;
-    std::vector<int64_t> applied_by_rule;
+    std::vector<RuleCounts> by_rule;
   };
 
   // Performs the action and records it as the last step.

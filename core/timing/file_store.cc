@@ -4,7 +4,6 @@
 // left, and appends its own record in one write.
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/timing/file_lock.h"
 #include "core/timing/memory_store.h"
 #include "core/timing/record.h"
 
@@ -42,28 +42,6 @@ class File {
 
  private:
   const int descriptor_;
-};
-
-// Holds the file's exclusive lock.
-class FileLock {
- public:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {
-    int result;
-    do result = flock(descriptor_, LOCK_EX);
-    while (result != 0 && errno == EINTR);
-    held_ = result == 0;
-  }
-  ~FileLock() {
-    if (held_) flock(descriptor_, LOCK_UN);
-  }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-
-  bool held() const { return held_; }
-
- private:
-  const int descriptor_;
-  bool held_;
 };
 
 class FileStore : public TimingStore {

@@ -3,12 +3,11 @@
 // Encoding of a timing file, in which each record is one observation.
 //
 //   file    = "QTIMING2" record*
-//   record  = length:u32 checksum:u32 payload        all numbers little-endian
+//   record  = a frame (frame.h) of the payload
 //   payload = state:u8 min:f64 q25:f64 median:f64 spread:f64 samples:u32
 //             key_length:u32 plan_length:u32 key plan fingerprint
 //
-// `length` is the size of the payload in bytes; `checksum` is the first four bytes of the payload's
-// SHA-256. The fingerprint takes the rest of the payload.
+// The fingerprint takes the rest of the payload.
 
 #include <cstdint>
 #include <optional>

@@ -29,8 +29,9 @@ absl::string_view BytesOf(const std::shared_ptr<const jobs::Blob>& blob) {
 
 class CoreRunner : public JobRunner {
  public:
-  CoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices, const Clock* clock)
-      : blobs_(*blobs), devices_(*devices), clock_(*clock) {}
+  CoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
+             const timing::RuleStore* rule_store, const Clock* clock)
+      : blobs_(*blobs), devices_(*devices), rule_store_(rule_store), clock_(*clock) {}
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
                                       ProgressSink* progress, CheckpointSlot* checkpoint) override {
@@ -51,7 +52,8 @@ class CoreRunner : public JobRunner {
                                             .clock = clock_,
                                             .device_snapshot = BytesOf(snapshot),
                                             .external_location = job.spec.external_location,
-                                            .checkpoint = checkpoint};
+                                            .checkpoint = checkpoint,
+                                            .rule_store = rule_store_};
     QUOTIENT_ASSIGN_OR_RETURN(
         const optimize::Result result,
         optimize::Optimize(model.files, options, environment, stop, progress));
@@ -118,14 +120,15 @@ class CoreRunner : public JobRunner {
 
   jobs::BlobStore& blobs_;
   optimize::Devices& devices_;
+  const timing::RuleStore* const rule_store_;  // May be null.
   const Clock& clock_;
 };
 
 }  // namespace
 
 std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
-                                         const Clock* clock) {
-  return std::make_unique<CoreRunner>(blobs, devices, clock);
+                                         const timing::RuleStore* rule_store, const Clock* clock) {
+  return std::make_unique<CoreRunner>(blobs, devices, rule_store, clock);
 }
 
 }  // namespace quotient::worker

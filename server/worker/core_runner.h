@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/base/clock.h"
+#include "core/timing/rule_store.h"
 #include "server/jobs/blob_store.h"
 #include "server/worker/job_runner.h"
 
@@ -15,10 +16,11 @@ class Devices;
 
 namespace quotient::worker {
 
-// Borrows all three. Budgets, phases and the deadlines of StopConditions must all go by `clock`.
+// Borrows all four. Budgets, phases and the deadlines of StopConditions must all go by `clock`.
 // Run returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs, and
 // STORAGE_DOWN if results cannot be stored.
+// Jobs leave what their rules did in `rule_store`, which may be null.
 std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
-                                         const Clock* clock);
+                                         const timing::RuleStore* rule_store, const Clock* clock);
 
 }  // namespace quotient::worker

@@ -8,6 +8,7 @@
 //   uploads/       uploads in progress, see upload_store.h
 //   checkpoints/   checkpoints of jobs, see checkpoint_store.h
 //   timings.db     kernel timings
+//   rules.db       statistics of rewrite rules
 //   compiled/      code compiled for GPUs, see core/kernels/cuda/code_folder.h
 
 #include <memory>
@@ -30,6 +31,7 @@ class DataDirectory {
   std::string uploads_path() const { return path_ + "/uploads"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string timings_path() const { return path_ + "/timings.db"; }
+  std::string rules_path() const { return path_ + "/rules.db"; }
   std::string compiled_path() const { return path_ + "/compiled"; }
 
  private:

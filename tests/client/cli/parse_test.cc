@@ -99,6 +99,15 @@ TEST(ParseTest, EveryOptionOfSnapshot) {
   EXPECT_TRUE(s.json);
 }
 
+TEST(ParseTest, EveryOptionOfRules) {
+  ASSERT_OK_AND_ASSIGN(const Settings s,
+                       Parse("rules", {"--stats", "--stats-from", "rules.db", "--json"}));
+  EXPECT_TRUE(s.stats);
+  EXPECT_EQ(s.stats_from, "rules.db");
+  EXPECT_TRUE(s.json);
+  EXPECT_TRUE(s.keeps_statistics);
+}
+
 TEST(ParseTest, EveryOptionOfProfile) {
   ASSERT_OK_AND_ASSIGN(
       const Settings s,

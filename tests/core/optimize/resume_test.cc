@@ -166,7 +166,7 @@ TEST_F(ResumeTest, ASearchComesToTheSameEndAsIfNothingHadHappened) {
     EXPECT_EQ(outcome->reason, expected->reason);
     EXPECT_EQ(outcome->simulations, expected->simulations);
     EXPECT_EQ(outcome->states, expected->states);
-    EXPECT_EQ(outcome->applied_by_rule, expected->applied_by_rule);
+    EXPECT_EQ(outcome->by_rule, expected->by_rule);
     EXPECT_EQ(outcome->improvements.back().cost, expected->improvements.back().cost);
     EXPECT_EQ(testing::ImageOf(workspace->graph()), testing::ImageOf(whole->graph()));
   }

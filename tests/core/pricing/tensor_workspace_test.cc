@@ -127,7 +127,7 @@ void ExpectSameForAnyNumberOfWorkers(const std::string& name, double growth) {
     EXPECT_EQ(search.BestGraph(), graph);
     EXPECT_EQ(got.simulations, outcome.simulations);
     EXPECT_EQ(got.states, outcome.states);
-    EXPECT_EQ(got.applied_by_rule, outcome.applied_by_rule);
+    EXPECT_EQ(got.by_rule, outcome.by_rule);
     ASSERT_EQ(got.improvements.size(), outcome.improvements.size());
     for (size_t i = 0; i < got.improvements.size(); ++i) {
       EXPECT_EQ(got.improvements[i].cost, outcome.improvements[i].cost);

@@ -30,7 +30,8 @@ inline Report Example() {
   report.search.simulations = 321;
   report.search.states = 123;
   report.search.best_costs = {{0, 0, 100.5}, {0.25, 17, 90}, {1.25, 300, 80.25}};
-  report.search.applied = {{"bn-conv", 5}, {"fold", 9}};
+  report.rules = {
+      {"bn-conv", {6, 5, 12, 1, 24.25, 1.5}}, {"fold", {9, 9, 9, 1, 22.75}}, {"<b>", {3, 0, 4}}};
   report.search.resumed = {2, 210, 0.75};
   report.journal = {
       {"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};

@@ -27,11 +27,14 @@ TEST(ReportHtmlTest, ShowsTheSearch) {
   EXPECT_NE(html.find("in the end a gain of 20.1 %"), std::string::npos);
   EXPECT_NE(html.find("The search was resumed 2 times, the last time with what 210 simulations"),
             std::string::npos);
-  EXPECT_NE(html.find("steps in the journal"), std::string::npos);
-  EXPECT_NE(html.find("<td>fold</td><td class=\"num\">9</td><td class=\"num\">1</td>"),
+  EXPECT_NE(html.find("uses in the result"), std::string::npos);
+  EXPECT_NE(html.find("<td>bn-conv</td><td class=\"num\">6</td><td class=\"num\">5</td><td "
+                      "class=\"num\">12</td><td class=\"num\">1</td><td class=\"num\">24.2</td><td "
+                      "class=\"num\">1.5</td>"),
             std::string::npos);
   Report plain = Example();
   plain.search = {"saturate", 1.5, 1.4, 1000, 400, 7, "saturated", 33};
+  plain.rules.clear();
   EXPECT_EQ(ToHtml(plain).find("The search"), std::string::npos);
 }
 

@@ -73,7 +73,7 @@ TEST_F(MctsTest, EndsAtOnceWhereAllThereIsCanBeHad) {
   EXPECT_EQ(outcome.simulations, 1);
   EXPECT_EQ(workspace->Cost({}), 1);
   EXPECT_EQ(workspace->BestTerm(), "a");
-  EXPECT_GT(outcome.applied_by_rule[0] + outcome.applied_by_rule[1], 0);
+  EXPECT_GT(outcome.by_rule[0].changed + outcome.by_rule[1].changed, 0);
 }
 
 TEST_F(MctsTest, NothingToDoIsSaturated) {

@@ -44,9 +44,9 @@ TEST_F(PactTest, FindsASmallOptimum) {
   EXPECT_EQ(workspace->BestTerm(), "a");
   EXPECT_EQ(outcome.improvements.back().cost, 1);
   EXPECT_EQ(outcome.reason, StopReason::kSaturated);
-  EXPECT_GT(outcome.applied_by_rule[0], 0);
-  EXPECT_GT(outcome.applied_by_rule[1], 0);
-  EXPECT_EQ(outcome.applied_by_rule[0] + outcome.applied_by_rule[1], outcome.matches_applied);
+  EXPECT_GT(outcome.by_rule[0].changed, 0);
+  EXPECT_GT(outcome.by_rule[1].changed, 0);
+  EXPECT_EQ(outcome.by_rule[0].changed + outcome.by_rule[1].changed, outcome.matches_applied);
 }
 
 TEST_F(PactTest, NothingToDoIsSaturated) {

@@ -79,9 +79,9 @@ TEST_F(SaturateTest, FindsEverythingAndSaysSo) {
   EXPECT_TRUE(IsRoot("(+ (+ c b) a)"));
   EXPECT_EQ(graph_.num_classes(), 7);  // subsets of {a, b, c} but the empty one
   EXPECT_EQ(graph_.num_enodes(), 15);  // 3 leaves, 2 a pair, 6 for all
-  EXPECT_GT(outcome.applied_by_rule[0], 0);
-  EXPECT_GT(outcome.applied_by_rule[1], 0);
-  EXPECT_EQ(outcome.applied_by_rule[0] + outcome.applied_by_rule[1], outcome.matches_applied);
+  EXPECT_GT(outcome.by_rule[0].changed, 0);
+  EXPECT_GT(outcome.by_rule[1].changed, 0);
+  EXPECT_EQ(outcome.by_rule[0].changed + outcome.by_rule[1].changed, outcome.matches_applied);
 }
 
 // The second run applies the matches that waited when the first one ended, and searches the rest.
@@ -158,7 +158,7 @@ TEST_F(SaturateTest, ARuleThatOverflowsSitsOutTheNextIterations) {
   limits.max_matches_per_rule = 7;
   limits.max_iterations = 4;
   Run(limits, {}, [&applied](const EGraph&, const Outcome& so_far) {
-    applied.push_back(so_far.applied_by_rule[0]);
+    applied.push_back(so_far.by_rule[0].changed);
   });
   EXPECT_THAT(applied, ElementsAre(7, 7, 7, 21));
 }
@@ -171,7 +171,8 @@ TEST_F(SaturateTest, NoRuleUsesUpTheRoomAlone) {
   limits.max_enodes = 151;
   const Outcome outcome = Run(limits);
   EXPECT_EQ(outcome.reason, StopReason::kNodeLimit);
-  EXPECT_THAT(outcome.applied_by_rule, ElementsAre(25, 25));
+  // Each match makes the e-node of its right side.
+  EXPECT_THAT(outcome.by_rule, ElementsAre(RuleCounts{25, 25, 25}, RuleCounts{25, 25, 25}));
 }
 
 TEST_F(SaturateTest, StopsWhenCancelled) {

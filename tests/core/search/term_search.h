@@ -73,7 +73,7 @@ inline void ExpectSameOutcome(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.iterations, b.iterations);
   EXPECT_EQ(a.simulations, b.simulations);
   EXPECT_EQ(a.states, b.states);
-  EXPECT_EQ(a.applied_by_rule, b.applied_by_rule);
+  EXPECT_EQ(a.by_rule, b.by_rule);
   ASSERT_EQ(a.improvements.size(), b.improvements.size());
   for (size_t i = 0; i < a.improvements.size(); ++i) {
     EXPECT_EQ(a.improvements[i].simulations, b.improvements[i].simulations);

@@ -49,6 +49,25 @@ void ExpectSame(const State& a, const State& b) {
   EXPECT_EQ(a.full, b.full);
 }
 
+// What is counted on the way follows the walk: a step that is undone does not count.
+TEST(Walk, CountsWhatWasAppliedOnTheWay) {
+  const Limits limits = SmallLimits();
+  const auto workspace = *TermWorkspace::Make(
+      testing::MathAlgebra(), "zero: (+ ?a 0) => ?a\nswap: (+ ?a ?b) => (+ ?b ?a)\n", "rules",
+      "(* (+ x 0) (+ y 0))");
+  Walk walk(workspace.get(), &limits, &kClock);
+  constexpr Action kZero = {Action::Kind::kRule, 0};
+  constexpr Action kSwap = {Action::Kind::kRule, 1};
+  constexpr Action kOneSwap = {Action::Kind::kPlace, 1, 0};
+  GoTo(walk, {kSwap});
+  EXPECT_EQ(walk.CountsByRule()[1], (RuleCounts{2, 2, 2}));
+  GoTo(walk, {kZero, kOneSwap});
+  EXPECT_EQ(walk.CountsByRule()[0], (RuleCounts{2, 2, 0}));
+  EXPECT_EQ(walk.CountsByRule()[1], (RuleCounts{1, 1, 1}));
+  GoTo(walk, {});
+  EXPECT_EQ(walk.CountsByRule()[0], RuleCounts());
+}
+
 // The state at the end of a path depends neither on where the walk was before nor on what it was
 // asked there.
 TEST(Walk, AStateIsAFunctionOfThePath) {
@@ -191,7 +210,7 @@ TEST(Walk, StaysWhereItIsSettled) {
   EXPECT_EQ(walk.Hash(), hash);
   EXPECT_EQ(workspace->Cost({}), state.cost);
   int64_t applied = 0;
-  for (const int64_t count : walk.AppliedByRule()) applied += count;
+  for (const RuleCounts& counts : walk.CountsByRule()) applied += counts.changed;
   EXPECT_GE(applied, 3);
 }
 

@@ -53,7 +53,8 @@ class Outcome:
         return sorted({step["rule"] for step in self.report.get("journal", []) if "rule" in step})
 
     def applied(self):
-        return self.report.get("search", {}).get("applied", {})
+        return {rule["rule"]: rule["applied"] for rule in self.report.get("rules", [])
+                if rule["applied"] > 0}
 
 
 def limit_cpu():

@@ -26,7 +26,7 @@ class CoreRunnerTest : public ::testing::Test {
     auto blobs = store::DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
     EXPECT_OK(blobs);
     blobs_ = *std::move(blobs);
-    runner_ = NewCoreRunner(blobs_.get(), &devices_, &Clock::System());
+    runner_ = NewCoreRunner(blobs_.get(), &devices_, /*rule_store=*/nullptr, &Clock::System());
   }
 
   absl::Status RunOn(const std::string& device) {
