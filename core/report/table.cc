@@ -199,7 +199,22 @@ void AppendNotes(const std::vector<std::string>& notes, std::string* out) {
   }
 }
 
+void AppendWhyNot(const Report& report, std::string* out) {
+  for (const std::string& line : WhyNotLines(report)) {
+    absl::StrAppend(out, "  ", Printable(absl::StrReplaceAll(line, {{"\n", " "}})), "\n");
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> WhyNotLines(const Report& report) {
+  std::vector<std::string> lines;
+  for (const WhyNot& answer : report.why_not) {
+    lines.push_back(absl::StrCat("why not ", answer.rule, " at ", answer.node, ": ", answer.text));
+    for (const std::string& detail : answer.details) lines.push_back(absl::StrCat("  ", detail));
+  }
+  return lines;
+}
 
 std::string CheckText(const Verification& check) {
   if (check.inputs == 0) return "nothing to compare, the original came back";
@@ -298,6 +313,7 @@ std::string ToTable(const Report& report) {
   }
   out += "\n";
   if (!report.passed_through.empty()) {
+    AppendWhyNot(report, &out);
     AppendNotes(report.notes, &out);
     return out;
   }
@@ -319,6 +335,7 @@ std::string ToTable(const Report& report) {
     absl::StrAppend(&out, "           ", Escaped(line), "\n");
   }
   AppendSearch(report.search, &out);
+  AppendWhyNot(report, &out);
   AppendNotes(report.notes, &out);
   return out;
 }
