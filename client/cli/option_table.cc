@@ -87,11 +87,18 @@ std::vector<Option> FileOptions() {
   };
 }
 
-// An option of a job, which 'optimize' and 'submit' accept, and 'profile' if it depends on it.
+// The commands that accept an option of a job: 'bisect' has no report, and a profile depends on
+// some options only.
+Commands CommandsOf(const optimize::JobOption& option) {
+  if (option.is_of_report) return kRun;
+  return option.is_of_running ? kRun | kBisect | kProfile : kRun | kBisect;
+}
+
+// An option of a job.
 Option OfJob(const optimize::JobOption& option) {
   return {.name = option.flag,
           .value = option.placeholder,
-          .commands = option.is_of_running ? kRun | kBisect | kProfile : kRun | kBisect,
+          .commands = CommandsOf(option),
           .repeatable = option.is_repeatable(),
           .completion = option.choices.empty() ? Completion::kNothing : Completion::kChoices,
           .choices = option.choices,

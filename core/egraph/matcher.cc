@@ -25,7 +25,7 @@ constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
 Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules, uint32_t large)
     : patterns_of_(rules.size()), class_lists_(large) {
   const auto fits = [](const Program* program) {
-    return program->is_any_class || (!program->deltas.empty() && MatchTrie::Fits(*program));
+    return program->is_any_class || (program->changes_tell && MatchTrie::Fits(*program));
   };
   for (size_t rule = 0; rule < rules.size(); ++rule) {
     const std::vector<const Program*> programs = rules[rule]->programs();

@@ -189,7 +189,7 @@ class PatternRule : public Rule {
 
   const std::string& name() const override { return program_.name; }
   const std::string& equation() const override { return program_.equation; }
-  std::string text() const override { return program_.text; }
+  std::string text() const override { return program_.source; }
   const Program* program() const override { return &program_; }
   void Search(const EGraph& graph, MatchSink& sink) const override {
     FindMatches(program_, graph, sink);
@@ -217,7 +217,7 @@ absl::StatusOr<std::unique_ptr<Rule>> CompileNamed(absl::string_view text,
   if (!equation.empty()) parsed->equation = std::string(equation);
   absl::StatusOr<Program> program = CompileProgram(*parsed, vocabulary);
   if (!program.ok()) return error(parsed->name, program.status());
-  program->text = source;
+  program->source = source;
   return std::make_unique<PatternRule>(*std::move(program));
 }
 

@@ -4,6 +4,7 @@
 #include "core/egraph/pattern_compile.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -91,11 +92,6 @@ bool PassesByChange(const CompiledGuard& guard) {
          otherwise == (guard.negated ? Guard::Otherwise::kRises : Guard::Otherwise::kFalls);
 }
 
-bool ChangesTell(const RuleText& text, const Program& program) {
-  return std::ranges::all_of(text.left, HasAtom) &&
-         std::ranges::all_of(program.guards, PassesByChange);
-}
-
 // By list, how many children stand before it.
 std::vector<uint32_t> ListStarts(const Plan& plan, uint32_t num_lists) {
   std::vector<uint32_t> starts(num_lists, 0);
@@ -139,13 +135,17 @@ Vocabulary WithBuiltInGuards(const Vocabulary& vocabulary) {
 
 }  // namespace
 
-absl::StatusOr<Program> CompileProgram(const RuleText& text, const Vocabulary& vocabulary) {
+absl::StatusOr<Program> CompileProgram(const RuleText& written, const Vocabulary& vocabulary) {
+  // Plans point into the text.
+  const auto kept = std::make_shared<const RuleText>(written);
+  const RuleText& text = *kept;
   if (text.right.size() != text.left.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(text.left.size(), " left sides, but ", text.right.size(), " right sides"));
   }
   const Vocabulary all = WithBuiltInGuards(vocabulary);
   Program program;
+  program.text = kept;
   program.name = text.name;
   program.equation = text.equation;
   LeftCompiler left(text, all);
@@ -154,8 +154,9 @@ absl::StatusOr<Program> CompileProgram(const RuleText& text, const Vocabulary& v
   program.search = left.TakePlan();
   const VariableNames& names = left.names();
   program.is_any_class = IsAnyClass(text, program);
-  if (ChangesTell(text, program)) {
+  if (std::ranges::all_of(text.left, HasAtom)) {
     QUOTIENT_RETURN_IF_ERROR(CompileDeltas(text, all, names, program));
+    program.changes_tell = std::ranges::all_of(program.guards, PassesByChange);
   }
   program.num_op_variables = names.count('o');
   program.list_starts = ListStarts(program.search, names.count('l'));

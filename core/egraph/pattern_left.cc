@@ -21,7 +21,7 @@ absl::Status LeftCompiler::CompileDelta(std::span<const Term* const> atoms, size
     Instruction scan;
     QUOTIENT_ASSIGN_OR_RETURN(scan.op, vocabulary_.op(term.name, ""));
     scan.node_class = NewRegisters(1);
-    program_.code.push_back(scan);
+    Emit(scan, &term);
     // Other occurrences of the word find its class here.
     program_.leaves.push_back({scan.op, scan.node_class});
     seed_register_ = scan.node_class;
@@ -95,7 +95,7 @@ absl::StatusOr<uint32_t> LeftCompiler::Anchor(const std::vector<Term>& equated, 
   Instruction scan;
   scan.code = Instruction::Code::kScanClasses;
   scan.node_class = NewRegisters(1);
-  program_.code.push_back(scan);
+  Emit(scan, &equated[0]);
   QUOTIENT_RETURN_IF_ERROR(MatchVariable(equated[0], scan.node_class));
   return scan.node_class;
 }
@@ -104,7 +104,7 @@ absl::StatusOr<uint32_t> LeftCompiler::Scan(const Term& term) {
   QUOTIENT_ASSIGN_OR_RETURN(Instruction scan, NodeInstruction(term));
   scan.code = Instruction::Code::kScan;
   scan.node_class = NewRegisters(1);
-  program_.code.push_back(scan);
+  Emit(scan, &term);
   QUOTIENT_RETURN_IF_ERROR(Children(term, scan.first_child, term.children.size()));
   return scan.node_class;
 }
@@ -131,7 +131,7 @@ absl::StatusOr<uint32_t> LeftCompiler::Climb(const Term& term) {
   up.input = from;
   up.position = static_cast<uint32_t>(position);
   up.node_class = NewRegisters(1);
-  program_.code.push_back(up);
+  Emit(up, &term);
   QUOTIENT_RETURN_IF_ERROR(Children(term, up.first_child, position));
   return up.node_class;
 }
@@ -142,7 +142,7 @@ absl::Status LeftCompiler::MatchInClass(const Term& term, uint32_t class_registe
     same.code = Instruction::Code::kSameClass;
     same.input = class_register;
     same.other = seed_register_;
-    program_.code.push_back(same);
+    Emit(same, &term);
     return absl::OkStatus();
   }
   if (term.sort == Term::Sort::kVariable) return MatchVariable(term, class_register);
@@ -151,13 +151,13 @@ absl::Status LeftCompiler::MatchInClass(const Term& term, uint32_t class_registe
     step.code = Instruction::Code::kSameClass;
     QUOTIENT_ASSIGN_OR_RETURN(step.other, LeafRegister(term));
     step.input = class_register;
-    program_.code.push_back(step);
+    Emit(step, &term);
     return absl::OkStatus();
   }
   QUOTIENT_ASSIGN_OR_RETURN(step, NodeInstruction(term));
   step.code = Instruction::Code::kDown;
   step.input = class_register;
-  program_.code.push_back(step);
+  Emit(step, &term);
   return Children(term, step.first_child, term.children.size());
 }
 
@@ -227,7 +227,7 @@ absl::Status LeftCompiler::MatchVariable(const Term& term, uint32_t class_regist
   same.code = Instruction::Code::kSameClass;
   same.input = class_register;
   same.other = program_.variable_registers[variable];
-  program_.code.push_back(same);
+  Emit(same, &term);
   return absl::OkStatus();
 }
 
@@ -258,7 +258,7 @@ void LeftCompiler::EmitReadyGuards() {
     Instruction check;
     check.code = Instruction::Code::kGuard;
     check.guard = static_cast<uint32_t>(text - text_.guards.data());
-    program_.code.push_back(check);
+    Emit(check, nullptr);
     return true;
   });
 }

@@ -53,6 +53,11 @@ class LeftCompiler {
   absl::Status MatchVariable(const Term& term, uint32_t class_register);
   absl::StatusOr<uint32_t> LeafRegister(const Term& term);
   void EmitReadyGuards();
+  // `term`: what the step looks for, as in Plan::terms.
+  void Emit(const Instruction& step, const Term* term) {
+    program_.code.push_back(step);
+    program_.terms.push_back(term);
+  }
 
   bool IsEarlier(const Term& term) const {
     return std::ranges::find(earlier_, &term) != earlier_.end();

@@ -4,6 +4,7 @@
 // trees that build the right sides. Variables are numbered per sort and have no names.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -89,6 +90,9 @@ struct Instruction {
 // One order in which a left side can be found.
 struct Plan {
   std::vector<Instruction> code;
+  // Parallel to `code`: the term of Program::text that the step looks for, for those who ask why a
+  // pattern does not match (near_match.h). Null for guards.
+  std::vector<const Term*> terms;
   uint32_t num_registers = 0;
   // The leaves of the left side. Their classes are in registers before the machine starts.
   struct Leaf {
@@ -110,15 +114,18 @@ struct CompiledGuard {
 struct Program {
   std::string name;
   std::string equation;
-  std::string text;  // Rule::text
-  std::vector<CompiledGuard> guards;
-  Plan search;  // Finds all matches.
+  std::string source;                    // Rule::text
+  std::shared_ptr<const RuleText> text;  // What it was compiled from. Never null.
+  std::vector<CompiledGuard> guards;     // Parallel to text->guards.
+  Plan search;                           // Finds all matches.
   // For each e-node of the left side, a plan that finds the matches in which this e-node changed
   // last (ties go to the first e-node of the pattern). Started from all changed e-nodes, the plans
   // together find each new match once; where the data of a class changed, they also find the
-  // earlier matches around it. Empty if changes of e-nodes do not tell: what is elsewhere in the
-  // graph makes a guard pass, or a root is only a variable.
+  // earlier matches around it. Empty if a root is only a variable.
   std::vector<Plan> deltas;
+  // Whether changes of e-nodes tell of all new matches. False if what is elsewhere in the graph
+  // makes a guard pass, or if there are no deltas.
+  bool changes_tell = false;
   // The left side is one variable without guards, so each class is a match.
   bool is_any_class = false;
   uint32_t num_op_variables = 0;

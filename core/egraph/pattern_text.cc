@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
 
@@ -275,5 +276,39 @@ std::vector<RuleLine> SplitRules(absl::string_view file) {
 absl::StatusOr<RuleText> ParseRuleText(absl::string_view text) { return Parser(text).Rule(); }
 
 absl::StatusOr<Term> ParseTerm(absl::string_view text) { return Parser(text).WholeTerm(); }
+
+namespace {
+
+std::string ListText(const std::vector<Term>& terms) {
+  return absl::StrJoin(
+      terms, ", ", [](std::string* out, const Term& term) { absl::StrAppend(out, ToText(term)); });
+}
+
+std::string BracketsText(const Term& term) {
+  switch (term.brackets) {
+    case Term::Brackets::kNone:
+      return "";
+    case Term::Brackets::kVariable:
+      return absl::StrCat("[?", term.attributes, "]");
+    case Term::Brackets::kText:
+      return absl::StrCat("[", term.attributes, "]");
+    case Term::Brackets::kCall:
+      return absl::StrCat("[", term.attributes, "(", ListText(term.arguments), ")]");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string ToText(const Term& term) {
+  const absl::string_view dots = term.repeated ? kDots : "";
+  if (term.sort == Term::Sort::kVariable) return absl::StrCat("?", term.name, dots);
+  if (term.sort == Term::Sort::kWord) return absl::StrCat(term.name, dots);
+  return absl::StrCat(term.name, BracketsText(term), "(", ListText(term.children), ")", dots);
+}
+
+std::string ToText(const GuardText& guard) {
+  return absl::StrCat(guard.negated ? "not " : "", guard.name, "(", ListText(guard.arguments), ")");
+}
 
 }  // namespace quotient::egraph

@@ -61,4 +61,8 @@ std::vector<RuleLine> SplitRules(absl::string_view file);
 absl::StatusOr<RuleText> ParseRuleText(absl::string_view text);
 absl::StatusOr<Term> ParseTerm(absl::string_view text);
 
+// The text of a term, and of a guard with its `not`, in the form that the grammar calls first.
+std::string ToText(const Term& term);
+std::string ToText(const GuardText& guard);
+
 }  // namespace quotient::egraph

@@ -111,6 +111,7 @@ class Searcher {
                                      .report_progress = [this] { Report(); }};
     QUOTIENT_ASSIGN_OR_RETURN(Choices choices, ChooseCandidates(*grown, model_, settings, stop_));
     result_.figures.kernels_measured = choices.kernels_measured;
+    if (settings_.look) settings_.look(*grown, choices.found, result_.figures);
     result_.found = std::move(choices.found);
     if (model_.measures()) {
       result_.variants =

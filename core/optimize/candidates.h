@@ -34,6 +34,7 @@
 
 namespace quotient::optimize {
 
+class GrownEGraph;
 class Variants;
 
 // The result of a search.
@@ -69,6 +70,10 @@ struct SearchSettings {
   CheckpointSlot* checkpoint = nullptr;
   // The version, the device and the options. A checkpoint is only used if these are the same.
   std::string checkpoint_context;
+  // Called once candidates have been chosen, with the e-graph that the search ended with. May be
+  // empty.
+  std::function<void(GrownEGraph&, const std::vector<Candidate>&, const report::SearchFigures&)>
+      look;
 };
 // The largest number of candidates that Search finds: the exact extractor's graph, the `tree` one,
 // the one by estimates, and, if `alternatives` is more than 1, as many others, because the best of

@@ -182,7 +182,8 @@ report::Considered Consider(const MeasureContext& context, const Contender& cont
                                    : std::nullopt,
           .measured_percent = GainOf(contender.ratio.interval),
           .expected_percent = 100 * (1 - std::exp(judgement.belief.mean)),
-          .probability = judgement.probability};
+          .probability = judgement.probability,
+          .found = packaged.found};
 }
 
 // Judges the contenders, those with the lowest predicted cost first, and takes one of them.
@@ -258,11 +259,13 @@ Decision DecideByModel(const cost::GraphCost& original, std::vector<Verified> ca
     }
     if (cheapest == nullptr) continue;
     const double gain = PredictedGain(original, cheapest->packaged.cost);
+    const std::optional<size_t> found = cheapest->packaged.found;
     return {.winner = Winner{.candidate = std::move(*cheapest)},
             .considered = {{.grounds = report::Grounds::kPredicted,
                             .predicted_percent = gain,
                             .expected_percent = gain,
-                            .taken = true}},
+                            .taken = true,
+                            .found = found}},
             .by_estimates = by_estimates};
   }
   return {};

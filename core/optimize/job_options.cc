@@ -9,6 +9,7 @@
 #include "core/base/reason.h"
 #include "core/domain/tensor_domain.h"
 #include "core/optimize/device_table.h"
+#include "core/optimize/question.h"
 #include "core/rules/rule_set.h"
 #include "core/search/strategy.h"
 #include "core/timing/snapshot.h"
@@ -180,6 +181,14 @@ std::vector<JobOption> MakeRows() {
        .placeholder = "NAME",
        .help = "do without this rule, by the name that reports show",
        .check = CheckRules},
+      {.field = &Options::why_not,
+       .key = "why_not",
+       .flag = "why-not",
+       .placeholder = "RULE@NODE",
+       .help = "say why what this rule makes at this node (or at the node of this value) is not in "
+               "the result",
+       .is_of_report = true,
+       .check = [](const Options& options) { return CheckQuestions(options.why_not); }},
   };
 }
 

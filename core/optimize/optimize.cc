@@ -60,6 +60,7 @@
 #include "core/optimize/run_record.h"
 #include "core/optimize/search_candidates.h"
 #include "core/optimize/verify_candidates.h"
+#include "core/optimize/why_not.h"
 #include "core/os/memory.h"
 
 namespace quotient::optimize {
@@ -101,6 +102,7 @@ class Run {
     QUOTIENT_ASSIGN_OR_RETURN(VerifiedCandidates verified, Stage("verify", device, [&] {
                                 return Verify(*baseline, std::move(packaged));
                               }));
+    why_not_.LookAt(verified);
     const std::shared_ptr<const OriginalChecker> checker = verified.checker;
 
     // Kernels may have been measured since the graphs were predicted.
@@ -109,8 +111,9 @@ class Run {
     verified = AtPresent(std::move(verified), costs);
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(priced, std::move(verified)));
     std::optional<Delivery> delivery = Deliver(priced, decision);
-    Result result = Finish(job_, priced, checker.get(), std::move(decision), std::move(delivery),
-                           record_.TakeReport());
+    Result result = Answered(Finish(job_, priced, checker.get(), std::move(decision),
+                                    std::move(delivery), record_.TakeReport()),
+                             absl::OkStatus());
     KeepStatistics(job_, result.report);
     return result;
   }
@@ -154,7 +157,13 @@ class Run {
     record_.report().passed_through = std::string(ReasonName(*GetReason(why)));
     record_.Note(absl::StrCat("the model came back untouched, nothing was tried (",
                               record_.report().passed_through, "): ", why.message()));
-    return FinishUntouched(job_, device, model, cost, record_.TakeReport());
+    return Answered(FinishUntouched(job_, device, model, cost, record_.TakeReport()), why);
+  }
+
+  // Adds the answers to what the user asked. `why`: why there was no search, if there was none.
+  Result Answered(Result result, const absl::Status& why) const {
+    result.report.why_not = why_not_.Answers(result.report, why);
+    return result;
   }
 
   absl::StatusOr<std::variant<Original, Unusable>> Read() {
@@ -180,8 +189,8 @@ class Run {
 
   absl::StatusOr<Candidates> Search(const Baseline& baseline) {
     return OrNone("search", [&]() -> absl::StatusOr<Candidates> {
-      absl::StatusOr<Candidates> candidates =
-          SearchCandidates(job_, baseline, [this](double fraction, const SearchProgress& now) {
+      absl::StatusOr<Candidates> candidates = SearchCandidates(
+          job_, baseline, why_not_, [this](double fraction, const SearchProgress& now) {
             record_.ReportSearch(fraction, now.best_share, now.enodes);
           });
       if (candidates.ok()) {
@@ -291,6 +300,7 @@ class Run {
 
   const Job& job_;
   RunRecord record_;
+  WhyNot why_not_{job_};
 };
 
 }  // namespace

@@ -7,10 +7,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/log.h"
@@ -76,7 +78,10 @@ std::string CanonicalValue(const Shapes& shapes) {
 
 std::string CanonicalValue(Words words) {
   std::sort(words.begin(), words.end());
-  return absl::StrJoin(words, ",");
+  return absl::StrJoin(words, ",", [](std::string* out, const std::string& word) {
+    // Names from a model may have commas and line ends themselves.
+    absl::StrAppend(out, absl::StrReplaceAll(absl::CHexEscape(word), {{",", "\\x2c"}}));
+  });
 }
 
 }  // namespace

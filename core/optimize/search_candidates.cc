@@ -25,10 +25,16 @@ SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
 }
 
 absl::StatusOr<Candidates> SearchCandidates(const Job& job, const Baseline& baseline,
-                                            const SearchStageHook& hook) {
-  const SearchSettings settings = SettingsToSearch(job, baseline);
+                                            WhyNot& why_not, const SearchStageHook& hook) {
+  SearchSettings settings = SettingsToSearch(job, baseline);
   const double seconds = std::max(settings.time.seconds, 1e-3);
   const Prepared& prepared = baseline.original.prepared;
+  if (why_not.is_asked()) {
+    settings.look = [&](GrownEGraph& grown, const std::vector<Candidate>& found,
+                        const report::SearchFigures& figures) {
+      why_not.LookAt({prepared, grown, found, figures, settings.max_opset});
+    };
+  }
   return Search(
       prepared.graph, prepared.measured, job.options, settings, baseline.costs(), job.stop,
       [&](const SearchProgress& now) { hook(std::min(1.0, now.seconds / seconds), now); });

@@ -8,6 +8,7 @@
 #include "core/optimize/baseline.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/job.h"
+#include "core/optimize/why_not.h"
 
 namespace quotient::optimize {
 
@@ -16,8 +17,8 @@ using SearchStageHook = std::function<void(double fraction, const SearchProgress
 
 SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline);
 
-// Fails as Search does.
+// Shows what the search ended with to `why_not`, unless nothing is asked. Fails as Search does.
 absl::StatusOr<Candidates> SearchCandidates(const Job& job, const Baseline& baseline,
-                                            const SearchStageHook& hook);
+                                            WhyNot& why_not, const SearchStageHook& hook);
 
 }  // namespace quotient::optimize

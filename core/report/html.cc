@@ -207,6 +207,20 @@ std::string RulesTable(const Report& report) {
       "them, and what several rules saved together counts for each of them, too.</p>");
 }
 
+std::string WhyNotSection(const Report& report) {
+  if (report.why_not.empty()) return "";
+  std::string items;
+  for (const WhyNot& answer : report.why_not) {
+    absl::StrAppend(&items, "<li><b>", HtmlEscaped(answer.rule), " at ", HtmlEscaped(answer.node),
+                    "</b>: ", HtmlEscaped(answer.text));
+    for (const std::string& detail : answer.details) {
+      absl::StrAppend(&items, "<br><span class=\"soft\">", HtmlEscaped(detail), "</span>");
+    }
+    absl::StrAppend(&items, "</li>");
+  }
+  return absl::StrCat("<section><h2>Why not</h2><ul>", items, "</ul></section>");
+}
+
 std::string SearchSection(const Report& report) {
   const SearchFigures& search = report.search;
   const std::string tried =
@@ -304,7 +318,8 @@ std::string ToHtml(const Report& report) {
       absl::StrCat("cost report by Quotient for ", kernels::ShortDevice(report.device),
                    place.empty() ? "" : ": ", place),
       absl::StrCat(SummarySection(report), GainsSection(report), HowSure(report), Drawings(report),
-                   Bars(report), Journal(report), SearchSection(report), Circumstances(report)));
+                   Bars(report), Journal(report), SearchSection(report), WhyNotSection(report),
+                   Circumstances(report)));
 }
 
 }  // namespace quotient::report

@@ -133,6 +133,16 @@ void FromValue(const Json& json, JournalEntry* entry) {
   Read(json, "values", &entry->values);
 }
 
+void FromValue(const Json& json, WhyNot* answer) {
+  Read(json, "rule", &answer->rule);
+  Read(json, "node", &answer->node);
+  Read(json, "answer", &answer->answer);
+  Read(json, "text", &answer->text);
+  Read(json, "details", &answer->details);
+  Read(json, "with_us", &answer->with_us);
+  Read(json, "without_us", &answer->without_us);
+}
+
 void FromValue(const Json& json, NodeCost* node) {
   Read(json, "name", &node->name);
   Read(json, "op", &node->op);
@@ -236,6 +246,7 @@ Report FromValue(const Json& json) {
   ReadStruct(json, "gains", &report.gains);
   ReadRules(json, &report.rules);
   ReadList(json, "journal", &report.journal);
+  ReadList(json, "why_not", &report.why_not);
   ReadList(json, "nodes", &report.nodes);
   Read(json, "phase_seconds", &report.phase_seconds);
   Read(json, "notes", &report.notes);

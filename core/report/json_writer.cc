@@ -111,6 +111,16 @@ Json ToValue(const JournalEntry& entry) {
           {"after", entry.after}, {"steps", entry.steps}, {"values", entry.values}};
 }
 
+Json ToValue(const WhyNot& answer) {
+  return {{"rule", answer.rule},
+          {"node", answer.node},
+          {"answer", answer.answer},
+          {"text", answer.text},
+          {"details", answer.details},
+          {"with_us", Optional(answer.with_us)},
+          {"without_us", Optional(answer.without_us)}};
+}
+
 Json IfGiven(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json ToValue(const NodeCost& node) {
@@ -210,6 +220,7 @@ std::string ToJson(const Report& report) {
       {"gains", GainsValue(report)},
       {"rules", RulesValue(report)},
       {"journal", ToList(report.journal)},
+      {"why_not", ToList(report.why_not)},
       {"nodes", ToList(report.nodes)},
       {"phase_seconds", report.phase_seconds},
       {"notes", report.notes},

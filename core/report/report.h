@@ -81,6 +81,8 @@ struct Considered {
   double expected_percent = 0;                        // By prediction and measurement together.
   std::optional<double> probability = {};             // The probability of a gain, by both.
   bool taken = false;                                 // Whether this is the result.
+  // Its place among the graphs that the search chose; nullopt for others. Not in the JSON.
+  std::optional<size_t> found = {};
 };
 
 struct Verification {
@@ -142,6 +144,19 @@ struct JournalEntry {
   // Names of the values that the rewrite computes in another way. A name is that of the original's
   // value, or of the result's where the original has none that is equal.
   std::vector<std::string> values = {};
+};
+
+// The answer to a question of the user: why is what this rule makes at this node not in the result?
+struct WhyNot {
+  std::string rule;
+  std::string node;    // The name of the node, or of one of its outputs, as it was asked.
+  std::string answer;  // In one word; README.md lists them.
+  std::string text;    // A sentence without a full stop.
+  std::vector<std::string> details = {};  // Further lines, in the order in which they are read.
+  // If the search could have chosen the rewrite: the costs, by e-nodes, of the best graph with it
+  // and of the best graph.
+  std::optional<double> with_us = {};
+  std::optional<double> without_us = {};
 };
 
 // Kernels that compute the same operators.
@@ -262,6 +277,7 @@ struct Report {
   Gains gains;
   std::map<std::string, RuleFigures> rules;  // By name: those that had a match or are used.
   std::vector<JournalEntry> journal;
+  std::vector<WhyNot> why_not;  // In the order of the questions.
   std::vector<NodeCost> nodes;
   std::vector<DrawnNode> drawn_before;
   std::vector<DrawnNode> drawn_after;
@@ -308,6 +324,10 @@ std::string UnmeasuredText(const Report& report);
 // and with which library. Empty where no device was measured. Holds text of the snapshot, if there
 // is one, so the caller must escape it.
 std::string DevicePlaceText(const Report& report);
+
+// The answers as lines without indentation: the sentence of an answer, then its details behind a
+// blank. They contain names from the model, so the caller must escape them.
+std::vector<std::string> WhyNotLines(const Report& report);
 
 // "1234 simulations, 321 different states"; empty if the strategy does not simulate.
 std::string TriedText(const SearchFigures& search);

@@ -199,7 +199,22 @@ void AppendNotes(const std::vector<std::string>& notes, std::string* out) {
   }
 }
 
+void AppendWhyNot(const Report& report, std::string* out) {
+  for (const std::string& line : WhyNotLines(report)) {
+    absl::StrAppend(out, "  ", Printable(absl::StrReplaceAll(line, {{"\n", " "}})), "\n");
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> WhyNotLines(const Report& report) {
+  std::vector<std::string> lines;
+  for (const WhyNot& answer : report.why_not) {
+    lines.push_back(absl::StrCat("why not ", answer.rule, " at ", answer.node, ": ", answer.text));
+    for (const std::string& detail : answer.details) lines.push_back(absl::StrCat("  ", detail));
+  }
+  return lines;
+}
 
 std::string CheckText(const Verification& check) {
   if (check.inputs == 0) return "nothing to compare, the original came back";
@@ -298,6 +313,7 @@ std::string ToTable(const Report& report) {
   }
   out += "\n";
   if (!report.passed_through.empty()) {
+    AppendWhyNot(report, &out);
     AppendNotes(report.notes, &out);
     return out;
   }
@@ -321,6 +337,7 @@ std::string ToTable(const Report& report) {
   AppendSearch(report.search, &out);
   const std::string rules = RulesText(report);
   if (!rules.empty()) absl::StrAppend(&out, "  rules: ", rules, "\n");
+  AppendWhyNot(report, &out);
   AppendNotes(report.notes, &out);
   return out;
 }

@@ -82,21 +82,24 @@ TEST(JobOptionsTest, TheCanonicalTextOfAnOptionNeverChanges) {
   EXPECT_THAT(lines_of(Options()),
               IsSupersetOf({"options-v1", "device=auto", "strategy=mcts", "budget=30",
                             "max_nodes=50000", "max_simulations=0", "threads=0", "seed=0",
-                            "max_opset=0", "assume_finite_inputs=0", "verify_inputs=2", "shapes=",
-                            "measure_shapes=", "freeze_initializers=0", "disabled_rules=", ""}));
-  EXPECT_THAT(Options().CanonicalText(),
-              AllOf(StartsWith("options-v1\ndevice=auto\nstrategy=mcts\nbudget=30\n"),
-                    HasSubstr("\nmeasure_shapes=\nfreeze_initializers=0\ndisabled_rules=\n")));
+                            "max_opset=0", "assume_finite_inputs=0", "verify_inputs=2",
+                            "shapes=", "measure_shapes=", "freeze_initializers=0",
+                            "disabled_rules=", "why_not=", ""}));
+  EXPECT_THAT(
+      Options().CanonicalText(),
+      AllOf(StartsWith("options-v1\ndevice=auto\nstrategy=mcts\nbudget=30\n"),
+            HasSubstr("\nmeasure_shapes=\nfreeze_initializers=0\ndisabled_rules=\nwhy_not=\n")));
   Options options;
   options.budget_seconds = 0.1;
   options.seed = ~uint64_t{0};
   options.assume_finite_inputs = true;
   options.shapes = {{"x", {1, 2}}, {"scalar", {}}};
   options.disabled_rules = {"q", "p"};
-  EXPECT_THAT(
-      lines_of(options),
-      IsSupersetOf({"budget=0.10000000000000001", "seed=18446744073709551615",
-                    "assume_finite_inputs=1", "shapes=6:scalar=;1:x=1,2;", "disabled_rules=p,q"}));
+  options.why_not = {"r@a,b", "r@a\n"};
+  EXPECT_THAT(lines_of(options),
+              IsSupersetOf({"budget=0.10000000000000001", "seed=18446744073709551615",
+                            "assume_finite_inputs=1", "shapes=6:scalar=;1:x=1,2;",
+                            "disabled_rules=p,q", "why_not=r@a\\n,r@a\\x2cb"}));
 }
 
 TEST(JobOptionsTest, NumbersOutOfRangeNameTheirFlag) {

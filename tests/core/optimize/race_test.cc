@@ -64,8 +64,9 @@ class RaceTest : public StageTest {
   void Search() {
     families_ = rules_;
     ASSERT_NO_FATAL_FAILURE(ReadAndPredict(kModel));
-    ASSERT_OK_AND_ASSIGN(Candidates candidates,
-                         SearchCandidates(*job_, *baseline_, [](double, const SearchProgress&) {}));
+    ASSERT_OK_AND_ASSIGN(
+        Candidates candidates,
+        SearchCandidates(*job_, *baseline_, why_not, [](double, const SearchProgress&) {}));
     ASSERT_OK_AND_ASSIGN(PackagedCandidates packaged,
                          PackageCandidates(*job_, *baseline_, std::move(candidates)));
     ASSERT_THAT(packaged.failures, IsEmpty());

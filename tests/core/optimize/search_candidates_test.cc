@@ -24,9 +24,10 @@ TEST_F(SearchCandidatesTest, FindsWhatTheRulesLeadToAndTellsHowFarItIs) {
   ReadAndPredict(
       "g (float[8,16] x) => (float[8,16] y) { a = Softmax(x) b = Transpose(a) y = Transpose(b) }");
   std::vector<double> fractions;
+  WhyNot why_not(*job_);
   ASSERT_OK_AND_ASSIGN(
       const Candidates candidates,
-      SearchCandidates(*job_, *baseline_, [&](double fraction, const SearchProgress& now) {
+      SearchCandidates(*job_, *baseline_, why_not, [&](double fraction, const SearchProgress& now) {
         EXPECT_GT(now.enodes, 0);
         fractions.push_back(fraction);
       }));

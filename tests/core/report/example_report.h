@@ -35,6 +35,14 @@ inline Report Example() {
   report.search.resumed = {2, 210, 0.75};
   report.journal = {
       {"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};
+  report.why_not = {{.rule = "conv-merge",
+                     .node = "<conv2>",
+                     .answer = "not_chosen",
+                     .text = "it was applied, but not used",
+                     .details = {"the best graph with it costs 90 us"},
+                     .with_us = 90,
+                     .without_us = 80.25},
+                    {.rule = "fold", .node = "none", .answer = "no_node", .text = "no such node"}};
   report.gains.by_rules = {
       {.rules = {"bn-conv", "fold"},
        .regions = {{.before = {{"Conv", 2, 40.5}, {"BatchNormalization", 2, 20}},

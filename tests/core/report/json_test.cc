@@ -30,6 +30,16 @@ TEST(ReportJsonTest, TellsWhatGained) {
   EXPECT_NE(ToJson(Example()).find("\"saved_us\": 23.75"), std::string::npos);
 }
 
+TEST(ReportJsonTest, HoldsTheAnswersToQuestions) {
+  const std::vector<WhyNot> answers = ReportFromJson(ToJson(Example()))->why_not;
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].node, "<conv2>");
+  EXPECT_EQ(answers[0].details, std::vector<std::string>{"the best graph with it costs 90 us"});
+  EXPECT_EQ(answers[0].with_us, 90);
+  EXPECT_EQ(answers[1].answer, "no_node");
+  EXPECT_EQ(answers[1].without_us, std::nullopt);
+}
+
 TEST(ReportJsonTest, EveryKindOfGroundsHasAName) {
   for (const Grounds grounds :
        {Grounds::kNotSure, Grounds::kSurelySlower, Grounds::kMeasured, Grounds::kSubsetOfWork,

@@ -73,6 +73,21 @@ TEST(ReportTableTest, OfManyRulesAFewAreNamed) {
   EXPECT_NE(ToHtml(report).find("<b>a, b, c, d, e: 1 place</b>"), std::string::npos);
 }
 
+TEST(ReportTableTest, AnswersQuestions) {
+  Report report = Example();
+  const char kAnswer[] =
+      "\n  why not conv-merge at <conv2>: it was applied, but not used\n"
+      "    the best graph with it costs 90 us\n"
+      "  why not fold at none: no such node\n";
+  EXPECT_NE(ToTable(report).find(kAnswer), std::string::npos) << ToTable(report);
+  EXPECT_NE(ToHtml(report).find("<b>conv-merge at &lt;conv2&gt;</b>: it was applied"),
+            std::string::npos);
+  report.passed_through = "OPSET_UNKNOWN";
+  EXPECT_NE(ToTable(report).find("why not fold at none"), std::string::npos);
+  report.why_not.clear();
+  EXPECT_EQ(ToHtml(report).find("Why not"), std::string::npos);
+}
+
 TEST(ReportTableTest, SaysWhatWasMeasured) {
   const std::string table = ToTable(Example());
   EXPECT_NE(table.find("improved on cpu"), std::string::npos);

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/rng.h"
+#include "core/egraph/near_match.h"
 #include "core/rules/rule_set.h"
 #include "core/search/rewriter.h"
 #include "tests/core/rules/random_graphs.h"
@@ -119,6 +122,37 @@ TEST(IncrementalRules, MissNothingInTheRulesOwnCases) {
 }
 
 // Every rule is searched incrementally.
+// What is said of a rule at one node (egraph/near_match.h) is true: it matches there if the search
+// of the whole graph finds a match there.
+TEST(IncrementalRules, AroundAllENodesTheSameMatchesAreFound) {
+  using Key = std::pair<std::vector<ClassId>, std::vector<OpId>>;
+  size_t found = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    const model::Graph graph = RandomGraph(seed, 12);
+    ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), kNewestOpset, {}));
+    for (const egraph::Rule* rule : set.rules()) {
+      if (rule->programs().empty()) continue;
+      std::set<Key> all;
+      for (const egraph::Match& match : MatchesOf(tensors, *rule)) {
+        all.emplace(match.classes, match.ops);
+      }
+      std::set<Key> near;
+      for (const egraph::Program* const program : rule->programs()) {
+        for (uint32_t i = 0; i < tensors.egraph->enode_bound(); ++i) {
+          const ENodeId enodes[] = {ENodeId(i)};
+          const auto look = egraph::FindNearMatches(*program, *tensors.egraph, enodes);
+          for (const egraph::Match& match : look.matches) near.emplace(match.classes, match.ops);
+        }
+      }
+      EXPECT_EQ(near, all) << rule->name();
+      found += all.size();
+    }
+  }
+  EXPECT_GT(found, 100u);
+}
+
 TEST(IncrementalRules, NoneSearchesFromScratch) {
   domain::TensorDomain domain;
   ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(&domain, kNewestOpset, {}));

@@ -41,6 +41,7 @@ TEST(OptionsTest, EveryFieldSurvives) {
   options.shapes["x"] = {1, 2};
   options.measure_shapes["y"] = {};
   options.disabled_rules = {"r"};
+  options.why_not = {"r@node"};
   options.assume_finite_inputs = true;
   options.verify_inputs = 5;
   options.freeze_initializers = true;

@@ -1,0 +1,96 @@
+#include "core/optimize/question.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/rules/rule_set.h"
+
+namespace quotient::optimize {
+namespace {
+
+// Longer names are compared by these first characters, as the time is quadratic in them.
+constexpr size_t kMostCompared = 100;
+
+absl::Status Invalid(absl::string_view problem) {
+  return MakeError(Reason::kOptionInvalid, absl::StrCat("why-not: ", problem));
+}
+
+// The least number of characters to insert, to delete or to replace.
+size_t Distance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+absl::StatusOr<Question> ParseQuestion(absl::string_view text) {
+  const size_t at = text.find('@');
+  if (at == absl::string_view::npos || at == 0 || at + 1 == text.size()) {
+    return Invalid(absl::StrCat("'", Escaped(text), "' is not RULE@NODE"));
+  }
+  return Question{std::string(text.substr(0, at)), std::string(text.substr(at + 1))};
+}
+
+absl::Status CheckQuestions(const std::vector<std::string>& texts) {
+  if (texts.empty()) return absl::OkStatus();
+  if (texts.size() > kMostQuestions) {
+    return Invalid(absl::StrCat("at most ", kMostQuestions, " questions, not ", texts.size()));
+  }
+  const std::vector<std::string> rules = rules::RuleNames();
+  for (const std::string& text : texts) {
+    QUOTIENT_ASSIGN_OR_RETURN(const Question question, ParseQuestion(text));
+    if (std::ranges::find(rules, question.rule) != rules.end()) continue;
+    return Invalid(absl::StrCat("no rule is called '", Escaped(question.rule), "'",
+                                NearNamesText(question.rule, rules)));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> NearNames(absl::string_view wanted,
+                                   const std::vector<std::string>& names) {
+  constexpr size_t kMost = 3;
+  const std::string asked = absl::AsciiStrToLower(wanted.substr(0, kMostCompared));
+  const size_t farthest = std::max<size_t>(2, asked.size() / 4);
+  std::vector<std::pair<size_t, absl::string_view>> near;
+  for (const std::string& name : names) {
+    const std::string lower =
+        absl::AsciiStrToLower(absl::string_view(name).substr(0, kMostCompared));
+    if (lower.empty()) continue;
+    const bool is_part = absl::StrContains(lower, asked);
+    const size_t distance = Distance(asked, lower);
+    if (is_part || distance <= farthest) near.emplace_back(distance, name);
+  }
+  std::ranges::sort(near);
+  const auto repeated = std::ranges::unique(near);
+  near.erase(repeated.begin(), repeated.end());
+  std::vector<std::string> best;
+  for (const auto& [distance, name] : near) {
+    if (best.size() < kMost) best.emplace_back(name);
+  }
+  return best;
+}
+
+std::string NearNamesText(absl::string_view wanted, const std::vector<std::string>& names) {
+  const std::vector<std::string> near = NearNames(wanted, names);
+  if (near.empty()) return "";
+  return absl::StrCat(", but '", absl::StrJoin(near, "' or '"), "'");
+}
+
+}  // namespace quotient::optimize
