@@ -89,7 +89,7 @@ std::vector<Option> FileOptions() {
 
 // The commands that accept an option of a job: 'bisect' has no report, and a profile depends on
 // some options only.
-Commands CommandsOf(const optimize::JobOption& option) {
+unsigned CommandsOf(const optimize::JobOption& option) {
   if (option.is_of_report) return kRun;
   return option.is_of_running ? kRun | kBisect | kProfile : kRun | kBisect;
 }

@@ -263,8 +263,8 @@ TEST(Describe, TellsWhatFoldsAndWhatRuns) {
   EXPECT_FALSE(matmul.free);
   EXPECT_EQ(matmul.word->name, "MatMul");
   ASSERT_EQ(matmul.inputs.size(), 2);
-  EXPECT_FALSE(matmul.inputs[0].weight_only);
-  EXPECT_TRUE(matmul.inputs[1].weight_only);
+  EXPECT_FALSE(matmul.inputs[0].constant);
+  EXPECT_TRUE(matmul.inputs[1].constant);
   EXPECT_EQ(ToString(matmul.output.measured), "float32[2,4]");
   EXPECT_TRUE(describe("z").free) << "a projection; the opaque node itself is what runs";
 }

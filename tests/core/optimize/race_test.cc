@@ -15,6 +15,7 @@
 #include "core/optimize/package.h"
 #include "core/optimize/search_candidates.h"
 #include "core/optimize/variants.h"
+#include "core/optimize/why_not.h"
 #include "tests/core/optimize/stage_fixture.h"
 #include "tests/support/fake_device_kind.h"
 
@@ -64,6 +65,7 @@ class RaceTest : public StageTest {
   void Search() {
     families_ = rules_;
     ASSERT_NO_FATAL_FAILURE(ReadAndPredict(kModel));
+    WhyNot why_not(*job_);
     ASSERT_OK_AND_ASSIGN(
         Candidates candidates,
         SearchCandidates(*job_, *baseline_, why_not, [](double, const SearchProgress&) {}));
