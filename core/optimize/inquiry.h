@@ -2,41 +2,16 @@
 
 // Inquiry: one question of Options::why_not, asked of a search that has ended.
 
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/domain/tensor_egraph.h"
-#include "core/optimize/candidate.h"
-#include "core/optimize/grown_egraph.h"
+#include "core/optimize/asked_search.h"
 #include "core/optimize/job.h"
-#include "core/optimize/prepared.h"
 #include "core/optimize/question.h"
 #include "core/report/report.h"
-#include "core/rules/rule_set.h"
 
 namespace quotient::optimize {
-
-// What a search ended with. All is borrowed.
-struct EndedSearch {
-  const Prepared& prepared;
-  GrownEGraph& grown;
-  const std::vector<Candidate>& found;
-  const report::SearchFigures& figures;
-  int max_opset = 0;  // The newest opset that a rewrite may need.
-};
-
-// The e-graph that the search started from, with all rules that there are, disabled or not.
-struct Beginning {
-  domain::TensorEGraph tensors;
-  rules::RuleSet rules;
-};
-
-// `assume_finite_inputs`: as in Options.
-absl::StatusOr<std::unique_ptr<Beginning>> Begin(const Job& job, const EndedSearch& search,
-                                                 bool assume_finite_inputs);
 
 struct Findings {
   report::WhyNot answer;         // Without an answer if that depends on what is decided.

@@ -1,0 +1,240 @@
+#include "core/optimize/unused_rewrite.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "core/egraph/ranges.h"
+#include "core/optimize/forced_cost.h"
+#include "core/optimize/mismatch_text.h"
+
+namespace quotient::optimize {
+namespace {
+
+using egraph::ClassId;
+using egraph::ENodeId;
+using egraph::Match;
+
+// Where two graphs are compared, at most this many e-nodes of each are named.
+constexpr size_t kMostKernels = 4;
+// At most this many of the matches at one node are tried.
+constexpr size_t kMostTried = 8;
+// An extraction for an answer takes some milliseconds for most models, and at most this long.
+constexpr double kExtractSeconds = 2;
+
+std::string Us(double us) { return absl::StrFormat("%.2f us", us); }
+
+// Explains why one rewrite is not used.
+class Explanation {
+ public:
+  // Borrows all.
+  Explanation(const Job& job, const EndedSearch& search, const UnusedRewrite& rewrite,
+              Answer& answer)
+      : job_(job),
+        search_(search),
+        rewrite_(rewrite),
+        answer_(answer),
+        tensors_(search.grown.tensors()),
+        graph_(*tensors_.egraph) {}
+
+  void NotChosen() {
+    answer_.Say("not_chosen",
+                "it was applied, but no graph that was chosen from the e-graph uses it");
+    search_.grown.costs().SetBasis(pricing::CostBasis::kKnown);
+    const absl::StatusOr<extract::Selection> best = Best();
+    if (!best.ok()) return;
+    const ClassId cls = PlaceToCompare(*best);
+    if (!cls.valid()) return answer_.Add("the best graph does without what it rewrites");
+    const ENodeText text(tensors_, search_.grown.rules());
+    answer_.Add(
+        best->of(cls).valid()
+            ? absl::StrCat("the best graph has ", text.Of(best->of(cls)), " for ", text.Name(cls))
+            : absl::StrCat("the best graph does without ", text.Name(cls)));
+    const std::vector<ENodeId> made = MadeIn(cls);
+    if (made.empty()) {
+      return answer_.Add(
+          "what the rule makes there was there already, so it has no kernels of its own");
+    }
+    const auto with = CompareCosts(*best, cls, made);
+    if (with.has_value()) AddKernels("only in the best graph", *best, *with);
+  }
+
+  void NotApplied() {
+    const auto tried = rewrite_.matches.first(std::min(rewrite_.matches.size(), kMostTried));
+    search_.grown.costs().SetBasis(pricing::CostBasis::kKnown);
+    const absl::StatusOr<extract::Selection> best = Best();
+    for (const Match& match : tried) {
+      const uint32_t nodes_before = graph_.enode_bound();
+      std::optional<std::vector<ENodeId>> with;
+      const bool is_built = Try(match, [&] {
+        answer_.Say("not_reached",
+                    absl::StrCat(
+                        "it matches, but the e-graph that the search ended with does not have it: ",
+                        HowItEnded(job_, search_)));
+        search_.grown.costs().Refresh();
+        const ClassId cls = RewrittenSince(nodes_before);
+        if (best.ok() && cls.valid()) with = CompareCosts(*best, cls, MadeIn(cls, nodes_before));
+      });
+      search_.grown.costs().Refresh();
+      if (with.has_value()) AddKernels("only in the best graph", *best, *with);
+      if (is_built) return;
+    }
+    answer_.Say(
+        "not_built",
+        rewrite_.rule.programs().empty()
+            ? "it applies, but what it would make there cannot be built, or was there already"
+            : "the pattern matches, but what the rule would make there cannot be built");
+    SayOpset(tried);
+  }
+
+ private:
+  // The stop condition of one extraction.
+  StopCondition Soon() const {
+    return job_.stop.WithoutDeadline().WithBudget(job_.environment.clock, kExtractSeconds);
+  }
+
+  // The best graph by all that is known of kernels.
+  absl::StatusOr<extract::Selection> Best() const {
+    pricing::ENodeCosts& costs = search_.grown.costs();
+    costs.Refresh();
+    const std::vector<ClassId> roots = tensors_.CanonicalRoots();
+    return extract::FindExtractor("dag")->Extract({graph_, costs, roots}, Soon());
+  }
+
+  // Adds a line that names the e-nodes that `selection` pays for beside the `others`. The line
+  // begins with `which`.
+  void AddKernels(absl::string_view which, const extract::Selection& selection,
+                  const std::vector<ENodeId>& others) {
+    const std::vector<ClassId> roots = tensors_.CanonicalRoots();
+    const extract::Problem problem{graph_, search_.grown.costs(), roots};
+    const ENodeText text(tensors_, search_.grown.rules());
+    std::vector<std::string> kernels;
+    const std::vector<PaidENode> paid = PaidBeside(problem, selection, others);
+    for (size_t i = 0; i < std::min(paid.size(), kMostKernels); ++i) {
+      kernels.push_back(absl::StrCat(text.Of(paid[i].node), " ", Us(paid[i].us)));
+    }
+    if (paid.size() > kMostKernels) {
+      kernels.push_back(absl::StrCat(paid.size() - kMostKernels, " more"));
+    }
+    answer_.Add(absl::StrCat(which, ": ",
+                             kernels.empty() ? "no other kernel" : absl::StrJoin(kernels, ", ")));
+  }
+
+  // Compares the best graph in which one of `ways` computes `cls` with the best one. Returns the
+  // e-nodes of the former, or nullopt if there is no such graph.
+  std::optional<std::vector<ENodeId>> CompareCosts(const extract::Selection& best, ClassId cls,
+                                                   std::span<const ENodeId> ways) {
+    const auto with = ExtractWith(search_.grown, cls, ways, Soon());
+    if (!with.ok()) {
+      answer_.Add("no graph with it can be run");
+      return std::nullopt;
+    }
+    answer_.SetCosts(with->cost, best.cost);
+    answer_.Add(absl::StrCat("the best graph with it costs ", Us(with->cost), ", the best one ",
+                             Us(best.cost), ", by the costs of e-nodes"));
+    AddKernels("only with it", *with, ENodesOf(best));
+    return ENodesOf(*with);
+  }
+
+  // The e-nodes of a class that the rule made and whose ids are `from` or larger.
+  std::vector<ENodeId> MadeIn(ClassId cls, uint32_t from = 0) const {
+    std::vector<ENodeId> made;
+    for (const ENodeId node : graph_.nodes(graph_.Find(cls))) {
+      if (graph_.origin(node) == rewrite_.origin && node.value() >= from) made.push_back(node);
+    }
+    return made;
+  }
+
+  // A class in which the rule made something, else one that the best graph computes, else none.
+  ClassId PlaceToCompare(const extract::Selection& best) const {
+    ClassId computed;
+    for (const ClassId root : rewrite_.roots) {
+      const ClassId cls = graph_.Find(root);
+      if (!MadeIn(cls).empty()) return cls;
+      if (best.of(cls).valid()) computed = cls;
+    }
+    return computed;
+  }
+
+  // A number that grows whenever applying the rule changes something.
+  int64_t NumApplications() const {
+    int64_t count = 0;
+    graph_.proofs()->ForEachApplication([&](const egraph::ProofLog::Application& by) {
+      count += by.origin == rewrite_.origin ? 1 : 0;
+    });
+    return count + static_cast<int64_t>(graph_.proofs()->unions().size());
+  }
+
+  // Applies a match on trial and undoes that again. If the right side could be built, `look` is
+  // called while the e-graph has it. Returns whether it could be built.
+  template <typename Look>
+  bool Try(const Match& match, const Look& look) {
+    const int64_t applications = NumApplications();
+    graph_.Mark();
+    const auto applied = rewrite_.rule.Apply(graph_, match, rewrite_.origin);
+    const bool is_built = applied.ok() && NumApplications() > applications && graph_.Rebuild().ok();
+    if (is_built) look();
+    graph_.Rollback();
+    return is_built;
+  }
+
+  // A class in which an e-node that the rule has just made stands beside an older one.
+  ClassId RewrittenSince(uint32_t nodes_before) const {
+    for (uint32_t i = nodes_before; i < graph_.enode_bound(); ++i) {
+      if (!graph_.live(ENodeId(i)) || graph_.origin(ENodeId(i)) != rewrite_.origin) continue;
+      const ClassId cls = graph_.class_of(ENodeId(i));
+      for (const ENodeId node : graph_.nodes(cls)) {
+        if (node.value() < nodes_before) return cls;
+      }
+    }
+    return ClassId();
+  }
+
+  // Says which option is missing, if the right side of a match could be built with a newer opset.
+  void SayOpset(std::span<const Match> tried) {
+    domain::TensorDomain& domain = *tensors_.domain;
+    for (const Match& match : tried) {
+      const uint32_t nodes_before = graph_.enode_bound();
+      domain.LimitOpset(std::numeric_limits<int>::max());
+      const bool is_built = Try(match, [&] {
+        domain.LimitOpset(search_.max_opset);
+        for (uint32_t i = nodes_before; i < graph_.enode_bound(); ++i) {
+          const domain::OpWord& word = domain.word(graph_.node(ENodeId(i)).op);
+          if (word.def == nullptr || domain.Allows(*word.def)) continue;
+          answer_.Say("needs_option",
+                      absl::StrCat("it makes ", word.name, ", which needs opset ",
+                                   word.def->since_opset, "; the result may need opset ",
+                                   search_.max_opset, " at most (--max-opset)"));
+        }
+      });
+      domain.LimitOpset(search_.max_opset);
+      if (is_built) return;
+    }
+  }
+
+  const Job& job_;
+  const EndedSearch& search_;
+  const UnusedRewrite& rewrite_;
+  Answer& answer_;
+  const domain::TensorEGraph& tensors_;
+  egraph::EGraph& graph_;
+};
+
+}  // namespace
+
+void ExplainNotChosen(const Job& job, const EndedSearch& search, const UnusedRewrite& rewrite,
+                      Answer* answer) {
+  Explanation(job, search, rewrite, *answer).NotChosen();
+}
+
+void ExplainNotApplied(const Job& job, const EndedSearch& search, const UnusedRewrite& rewrite,
+                       Answer* answer) {
+  Explanation(job, search, rewrite, *answer).NotApplied();
+}
+
+}  // namespace quotient::optimize
