@@ -253,20 +253,23 @@ absl::StatusOr<Term> Parser::WholeTerm() {
 
 std::vector<RuleLine> SplitRules(absl::string_view file) {
   std::vector<RuleLine> rules;
-  absl::string_view comment;
+  std::string comment;  // All of its lines.
   bool inside = false;
   size_t number = 0;
   for (absl::string_view line : absl::StrSplit(file, '\n')) {
     ++number;
     const absl::string_view content = absl::StripAsciiWhitespace(line);
-    if (content.empty() || content[0] == '#') {
-      comment = content.empty() ? content : absl::StripAsciiWhitespace(content.substr(1));
+    if (content.empty()) {
+      comment.clear();
+      inside = false;
+    } else if (content[0] == '#') {
+      absl::StrAppend(&comment, comment.empty() ? "" : " ",
+                      absl::StripAsciiWhitespace(content.substr(1)));
       inside = false;
     } else if (inside && absl::ascii_isspace(static_cast<unsigned char>(line[0]))) {
       absl::StrAppend(&rules.back().text, " ", content);
     } else {
-      rules.push_back({number, std::string(content), std::string(comment)});
-      comment = "";
+      rules.push_back({number, std::string(content), std::exchange(comment, {})});
       inside = true;
     }
   }

@@ -63,7 +63,9 @@ Stopwatch::Reading Stopwatch::Stop() const {
   const bool clean = waited_ns >= 0 &&
                      without_core_ns <= wall_ns / (was_preempted ? kPreempted : kWoken) &&
                      !probe_.IsAnyWaiting();
-  return {static_cast<double>(clean ? wall_ns : used_ns) * 1e-3, clean};
+  return {.us = static_cast<double>(clean ? wall_ns : used_ns) * 1e-3,
+          .clean = clean,
+          .wall_us = static_cast<double>(wall_ns) * 1e-3};
 }
 
 }  // namespace quotient::os

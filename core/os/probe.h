@@ -42,6 +42,7 @@ class Stopwatch {
   struct Reading {
     double us = 0;       // Wall time if clean, else CPU time if the probe has it.
     bool clean = false;  // Whether the sample is not contaminated.
+    double wall_us = 0;
   };
   Reading Stop() const;
 

@@ -12,6 +12,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "core/base/clock.h"
 
 namespace quotient::os {
 namespace {
@@ -59,11 +60,18 @@ std::optional<int64_t> CpuNs(clockid_t clock) {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Whether the clocks advance between two looks at them, one directly after the other.
+// Whether the calling thread's clock advances whenever it computes for a moment.
 bool AreCpuClocksFine() {
-  timespec resolution;
-  return clock_getres(CLOCK_THREAD_CPUTIME_ID, &resolution) == 0 && resolution.tv_sec == 0 &&
-         resolution.tv_nsec <= 100;
+  constexpr int64_t kMomentNs = 5'000;
+  const clockid_t clock = CpuClockOf(gettid());
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const std::optional<int64_t> before = CpuNs(clock);
+    const int64_t start_ns = Clock::System().NowNs();
+    while (Clock::System().NowNs() < start_ns + kMomentNs) {
+    }
+    if (!before.has_value() || CpuNs(clock) <= before) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -77,9 +85,13 @@ int64_t RunQueueWait::TotalNs() {
   return total;
 }
 
-bool RunQueueWait::IsAnyWaiting() {
+bool RunQueueWait::CanSeeWaits() {
   static const bool are_clocks_fine = AreCpuClocksFine();
-  if (!are_clocks_fine) return false;
+  return are_clocks_fine;
+}
+
+bool RunQueueWait::IsAnyWaiting() {
+  if (!CanSeeWaits()) return false;
   FindNewThreads();
   std::vector<std::optional<int64_t>> used;
   for (const Thread& thread : threads_) used.push_back(CpuNs(thread.cpu_clock));

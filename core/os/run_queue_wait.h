@@ -24,6 +24,10 @@ class RunQueueWait {
   // when a thread ends. Takes about a microsecond per thread.
   int64_t TotalNs();
 
+  // Whether the clocks of threads advance finely enough for IsAnyWaiting(), which else returns
+  // false. On some systems they only advance by ticks.
+  static bool CanSeeWaits();
+
   // Whether a thread other than the calling one is waiting at this moment. TotalNs() does not have
   // that wait yet: a thread may wait all the while that the others compute, and then the scheduler
   // has counted nothing. Takes about a microsecond per thread, and a few more for each that is

@@ -29,6 +29,7 @@ slice-mul: Slice[?s](Mul(?x, ?c)) => Mul(sliced(?s, ?x), sliced_operand(?s, ?x, 
 slice-matmul: Slice[?s](MatMul(?x, ?w)) => matmul_sliced(?s, ?x, ?w)
   if weight(?w) and activation(?x) and has_rank(?w, 2)
 # Slice(f(x)) = f(Slice(x)): see slice-of-unary
+
 # Gather(x; i) = Slice(x; i, i + 1) without the axis; i constant, a number or neighbours
 gather-slice: Gather[?g](?x, ?i) => gather_slice(?g, ?x, ?i)
   if constant(?i) and activation(?x) and float(?x)

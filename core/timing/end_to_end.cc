@@ -74,12 +74,12 @@ class Measurement {
   }
 
   EndToEndResult Result() const {
-    const bool clean_only = MostlyClean();
     EndToEndResult result;
-    result.contaminated = !clean_only;
+    result.contaminated =
+        !std::ranges::all_of(racing_, [this](size_t i) { return IsMostlyClean(i); });
     for (size_t i = 0; i < executables_.size(); ++i) {
-      result.runs.push_back(RunsOf(i, clean_only));
-      result.ratios.push_back(RatioOf(i, clean_only));
+      result.runs.push_back(RunsOf(i));
+      result.ratios.push_back(RatioOf(i));
     }
     return result;
   }
@@ -121,10 +121,9 @@ class Measurement {
 
   // Evaluates the samples and drops candidates from racing_.
   void Evaluate() {
-    const bool clean_only = MostlyClean();
     std::vector<std::pair<double, size_t>> left;  // ratio, executable
     for (size_t i : racing_) {
-      const RatioStatistics ratio = RatioOf(i, clean_only);
+      const RatioStatistics ratio = RatioOf(i);
       if (i > 0 && ratio.interval.low < 1 - options_.least_gain) left.push_back({ratio.value, i});
     }
     std::sort(left.begin(), left.end());
@@ -144,11 +143,12 @@ class Measurement {
   // the part of all turns taken so far. As this never declares a candidate faster, looking often
   // does not make a false winner more likely.
   void DropHopeless(double share) {
-    // Where samples are contaminated, an interval stays wide and then becomes narrow at once.
-    if (!MostlyClean()) return;
     std::erase_if(racing_, [&](size_t i) {
-      if (i == 0) return false;
-      const RatioStatistics ratio = RatioOf(i, true);
+      // Ratios of visits come in groups, one for each pair of speeds. Their interval is as wide as
+      // the groups are far apart until it has shrunk into one of them, so it does not tell how wide
+      // it will be.
+      if (i == 0 || !IsMostlyClean(i)) return false;
+      const RatioStatistics ratio = RatioOf(i);
       // Intervals shrink with the root of the number of samples. The ratio may still turn out lower
       // by half of its present uncertainty.
       const double half = (ratio.interval.high - ratio.interval.low) / 2;
@@ -158,23 +158,15 @@ class Measurement {
 
   bool IsSettled() const {
     if (racing_.size() > 2) return false;
-    return racing_.size() == 1 || RatioOf(racing_[1], MostlyClean()).surely_faster();
+    return racing_.size() == 1 || RatioOf(racing_[1]).surely_faster();
   }
 
-  // Whether for each executable at least half of the pairs (its sample and the first executable's)
-  // are clean, so that contaminated ones can be left out.
-  bool MostlyClean() const {
-    for (size_t i = 0; i < executables_.size(); ++i) {
-      const auto taken = [i](const std::vector<Sample>& row) { return row[i].taken; };
-      const auto clean = [i](const std::vector<Sample>& row) {
-        return row[0].clean && row[i].clean;
-      };
-      if (2 * std::count_if(samples_.begin(), samples_.end(), clean) <
-          std::count_if(samples_.begin(), samples_.end(), taken)) {
-        return false;
-      }
-    }
-    return true;
+  // Whether at least half of the pairs of an executable (its sample and the first one's) are clean,
+  // so that contaminated ones can be left out.
+  bool IsMostlyClean(size_t i) const {
+    const auto taken = [i](const std::vector<Sample>& row) { return row[i].taken; };
+    const auto clean = [i](const std::vector<Sample>& row) { return row[0].clean && row[i].clean; };
+    return 2 * std::ranges::count_if(samples_, clean) >= std::ranges::count_if(samples_, taken);
   }
 
   // The samples of an executable that count, and those of the first one that they are paired with.
@@ -210,9 +202,9 @@ class Measurement {
     return pairs;
   }
 
-  RunStatistics RunsOf(size_t i, bool clean_only) const {
+  RunStatistics RunsOf(size_t i) const {
     std::vector<double> samples;
-    if (clean_only) {
+    if (IsMostlyClean(i)) {
       for (const std::vector<Sample>& row : samples_) {
         if (row[i].taken && row[i].clean) samples.push_back(row[i].us);
       }
@@ -223,7 +215,8 @@ class Measurement {
             *std::min_element(samples.begin(), samples.end()), static_cast<int>(samples.size())};
   }
 
-  RatioStatistics RatioOf(size_t i, bool clean_only) const {
+  RatioStatistics RatioOf(size_t i) const {
+    const bool clean_only = IsMostlyClean(i);
     const Pairs pairs = clean_only ? CleanPairs(i) : Visits(i);
     RatioStatistics ratio{.of_medians = Median(pairs.own) / Median(pairs.first),
                           .pairs = static_cast<int>(pairs.own.size())};

@@ -76,9 +76,9 @@ struct RatioStatistics {
 struct EndToEndResult {
   std::vector<RunStatistics> runs;      // Parallel to the executables.
   std::vector<RatioStatistics> ratios;  // Parallel to the executables; the first ratio is 1.
-  // Whether more than half of the pairs of some executable were contaminated (probe.h). Then the
-  // fastest sample of each visit counts, and contaminated ones count by their CPU time where
-  // kernels use one thread.
+  // Whether more than half of the pairs of an executable that raced to the end were contaminated
+  // (probe.h). Of such an executable the fastest sample of each visit counts. Contaminated samples
+  // count by their CPU time where kernels use one thread.
   bool contaminated = false;
 };
 

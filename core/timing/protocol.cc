@@ -51,16 +51,18 @@ class Series {
     ++rounds_;
     sampled_us_ += elapsed_us_;
     all_.push_back(us);
-    if (!reading.clean) return;
-    clean_.push_back(us);
-    if (minimum_ == 0 || us < minimum_ * (1 - protocol_.improvement)) improved_in_round_ = rounds_;
-    minimum_ = minimum_ == 0 ? us : std::min(minimum_, us);
+    if (reading.clean) {
+      clean_.push_back(us);
+      if (minimum_ == 0 || us < minimum_ * (1 - protocol_.improvement))
+        improved_in_round_ = rounds_;
+      minimum_ = minimum_ == 0 ? us : std::min(minimum_, us);
+    }
+    if (rounds_ == max_rounds_) goes_on_ = !clean_.empty() && !enough_clean();
   }
 
   bool done() const {
     if (failed_ || settled()) return true;
-    const bool may_become_clean = !clean_.empty() && !enough_clean();
-    return rounds_ >= max_rounds_ && (!may_become_clean || sampled_us_ >= protocol_.budget_us);
+    return rounds_ >= max_rounds_ && (!goes_on_ || sampled_us_ >= protocol_.budget_us);
   }
 
   Timing Result() const {
@@ -92,7 +94,7 @@ class Series {
     const os::Stopwatch stopwatch(probe_);
     const absl::Status ran = kernel_->Run(times);
     const os::Stopwatch::Reading reading = stopwatch.Stop();
-    elapsed_us_ = reading.us;
+    elapsed_us_ = reading.wall_us;
     failed_ = !ran.ok();
     if (failed_) {
       Log().warn("a kernel failed while it was timed by plan '{}': {}", kernel_->plan(),
@@ -100,7 +102,8 @@ class Series {
       return reading;
     }
     const std::optional<kernels::DeviceReading> own = kernel_->reading();
-    return own.has_value() ? os::Stopwatch::Reading{own->us, own->clean} : reading;
+    if (!own.has_value()) return reading;
+    return {.us = own->us, .clean = own->clean, .wall_us = reading.wall_us};
   }
 
   kernels::CompiledKernel* const kernel_;
@@ -113,6 +116,7 @@ class Series {
   double elapsed_us_ = 0;  // What the last sample took by the host's clock.
   double sampled_us_ = 0;  // What all samples took by it.
   int rounds_ = 0;
+  bool goes_on_ = false;  // Beyond max_rounds_.
   int improved_in_round_ = 0;
   double minimum_ = 0;       // Minimum of the clean samples; 0 if there is none yet.
   std::vector<double> all_;  // Microseconds per run, by sample.

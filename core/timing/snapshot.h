@@ -11,7 +11,7 @@
 //   native-storage false
 //   fuses-attention false
 //   fingerprint cpu; ...
-//   protocol 3                      kProtocolVersion by which the kernels were timed
+//   protocol 4                      kProtocolVersion by which the kernels were timed
 //   recorded 2026-03-14T09:26:53Z
 //   engine 0.2.0                    version of Quotient that recorded it
 //   kernel 12.34 12.5 12.61 9 ok k1 Relu{}(float32[4])->(float32[4]) threads=4 cold=0

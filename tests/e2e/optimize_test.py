@@ -169,10 +169,12 @@ class CommandLineTest(harness.TestCase):
         self.assertIn("complete", self.quotient("completion", "bash").out)
 
     def test_rules_have_equations_and_certificates(self):
-        self.assertRegex(self.quotient("rules").out, r"(?m)^conv-sum +exact +\d+  Conv\(x, a\) \+ Conv\(x, b\) = ")
+        self.assertRegex(self.quotient("rules").out, r"(?m)^conv-sum +exact +\d+ +\d+  Conv\(x, a\) \+ Conv\(x, b\) = ")
         for rule in self.quotient("rules", "--json").json():
             self.assertIn(rule["certificate"]["tier"], ("exact", "exact for any function", "numeric"), rule["name"])
             self.assertNotIn("=>", rule["equation"])
+            # Not the last line of an explanation alone.
+            self.assertRegex(rule["equation"], r"=| is ", rule["name"])
 
     def test_mistakes_exit_2(self):
         onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")
