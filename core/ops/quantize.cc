@@ -206,10 +206,14 @@ Interval BoundsOfQuantize(const BoundsContext& context) {
 }
 
 Interval BoundsOfDequantize(const BoundsContext& context) {
-  // Float32 is rounded once.
-  const double slack = context.dtype() == DType::kFloat32 ? 0 : kFunctionSlack;
-  return InType(context.dtype(),
-                Product(Sum(context.in(0), Negative(ZeroPoints(context))), context.in(1)), slack);
+  // Float32 is rounded once, if it holds the integers.
+  constexpr double kExactInFloat32 = 1 << 24;
+  const Interval& x = context.in(0);
+  const bool is_rounded_once =
+      context.dtype() == DType::kFloat32 && x.low >= -kExactInFloat32 && x.high <= kExactInFloat32;
+  const double slack = is_rounded_once ? 0 : kFunctionSlack;
+  return InType(context.dtype(), Product(Sum(x, Negative(ZeroPoints(context))), context.in(1)),
+                slack);
 }
 
 OpDef StepsRow(const char* name, InferFn infer, EvaluateFn evaluate) {

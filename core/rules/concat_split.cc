@@ -87,7 +87,8 @@ ClassId ReshapeSliced(Terms& terms, std::span<const Binding> args) {
     for (const int64_t part : (*groups)[axis]) {
       const model::Dim& size = reshaped.dim(static_cast<int>(part));
       is_known &= size.is_number();
-      (found ? behind : before) *= part == range->axis ? 1 : size.number();
+      const bool counts = size.is_number() && part != range->axis;
+      (found ? behind : before) *= counts ? size.number() : 1;
       found |= part == range->axis;
     }
     if (!found) continue;

@@ -216,6 +216,8 @@ std::optional<Sizes> SizesTold(const OpWord& shape, const TensorType& x) {
 }
 
 ClassId ShapeOf(Terms& terms, ClassId x, const Sizes& sizes) {
+  constexpr int kAttributesSince = 15;
+  if (!terms.AllowsOpset(kAttributesSince)) return ClassId();
   return terms.Op("Shape", {x}, {{"start", sizes.begin}, {"end", sizes.end}});
 }
 
@@ -250,15 +252,17 @@ ClassId ShapeGathered(Terms& terms, std::span<const Binding> args) {
       index.elements() > sizes->end - sizes->begin) {
     return ClassId();
   }
-  const auto position = [&](int64_t i) {
+  const int64_t count = sizes->end - sizes->begin;
+  const auto position = [&](int64_t i) -> std::optional<int64_t> {
     const int64_t given = index.GetInt(i);
+    if (given < -count || given >= count) return std::nullopt;
     return given + (given < 0 ? sizes->end : sizes->begin);
   };
-  const int64_t first = position(0);
-  for (int64_t i = 0; i < index.elements(); ++i) {
-    if (position(i) != first + i || first + i < sizes->begin || first + i >= sizes->end) {
-      return ClassId();
-    }
+  const std::optional<int64_t> at = position(0);
+  if (!at.has_value()) return ClassId();
+  const int64_t first = *at;
+  for (int64_t i = 1; i < index.elements(); ++i) {
+    if (position(i) != first + i) return ClassId();
   }
   const ClassId told = ShapeOf(terms, args[2].id, {first, first + index.elements()});
   return index.rank() == 1 ? told : terms.Op("Squeeze", {told}, {{"axes", Ints{0}}});

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
+#include "core/base/checked.h"
 #include "core/rules/family.h"
 #include "core/rules/shared_input.h"
 #include "core/rules/types.h"
@@ -212,7 +214,9 @@ std::optional<Repeated> ReadRepeated(Terms& terms, const OpWord& reshape, const 
   if (*wide != dims) return std::nullopt;
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(repeated));
   Ints all = dims;
-  all[repeated - 1] *= times;
+  const std::optional<int64_t> heads = CheckedMul(all[repeated - 1], times);
+  if (!heads.has_value()) return std::nullopt;
+  all[repeated - 1] = *heads;
   if (exchanged == Exchanged::kBeforeReshape) std::swap(all[repeated], all[repeated + 1]);
   if (*joined != all) return std::nullopt;
   return Repeated{terms.Reshape(u, std::move(dims)), times};

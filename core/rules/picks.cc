@@ -93,9 +93,11 @@ Moved ThroughElementwise(const OpWord& word, const Types& types, const TensorTyp
   if (!is_unary && word.def->op_class != ops::OpClass::kBinary) return std::nullopt;
   std::vector<int> axes;
   for (size_t i = 0; i < types.size(); ++i) {
-    // Further operands of a unary operator are numbers, such as the bounds of a Clip.
+    const bool is_parameter = is_unary && i > 0;
+    // Such as the bounds of a Clip. A DequantizeLinear may have one for each position of an axis.
+    if (is_parameter && !IsScalar(*types[i], 1)) return std::nullopt;
     const std::optional<int> own =
-        is_unary && i > 0 ? std::optional(-1) : BroadcastAxis(*types[i], y, axis);
+        is_parameter ? std::optional(-1) : BroadcastAxis(*types[i], y, axis);
     if (!own) return std::nullopt;
     axes.push_back(*own);
   }

@@ -137,8 +137,10 @@ std::optional<Steps> StepsOf(const View& view, ClassId scale, std::span<const Cl
     if (!model::IsInteger(dtype)) return std::nullopt;
     steps.zero_points = data.constant->AsInts();
   }
-  if (steps.scales.empty() || steps.zero_points.empty() || !model::IsInteger(dtype) ||
-      model::DTypeBits(dtype) > 16) {
+  const bool are_parallel = steps.scales.size() == 1 || steps.zero_points.size() == 1 ||
+                            steps.scales.size() == steps.zero_points.size();
+  if (steps.scales.empty() || steps.zero_points.empty() || !are_parallel ||
+      !model::IsInteger(dtype) || model::DTypeBits(dtype) > 16) {
     return std::nullopt;
   }
   steps.numbers = ops::AnythingOf(dtype);

@@ -63,6 +63,8 @@ class Terms {
   const ClassData& data(ClassId id) const { return domain_.data(graph_, id); }
   const TensorType& type(ClassId id) const { return data(id).type; }
   const OpWord& word(OpId op) const { return domain_.word(op); }
+  // TensorDomain::AllowsOpset
+  bool AllowsOpset(int since) const { return domain_.AllowsOpset(since); }
 
   // The classes of the model's inputs, in order.
   std::vector<ClassId> ModelInputs() const;
