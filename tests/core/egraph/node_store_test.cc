@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,7 @@ class NodeStoreTest : public ::testing::Test {
   }
 
   // The operator word is the kind, plus 100.
-  ENodeId Add(uint32_t cls, std::initializer_list<uint32_t> children, uint32_t kind = 0) {
+  ENodeId Add(uint32_t cls, const std::vector<uint32_t>& children, uint32_t kind = 0) {
     std::vector<ClassId> ids;
     for (const uint32_t child : children) ids.emplace_back(child);
     return store_.Add(OpId(kind + 100), ids, ClassId(cls), KindId(kind), /*epoch=*/7);
@@ -81,12 +80,12 @@ TEST_F(NodeStoreTest, AnENodeHoldsWhatWasAdded) {
 // Up to two children are in the row, more are listed.
 TEST_F(NodeStoreTest, ChildrenAreReadBackHoweverManyThereAre) {
   AddClasses(5);
-  const std::vector<std::initializer_list<uint32_t>> lists = {
+  const std::vector<std::vector<uint32_t>> lists = {
       {}, {3}, {3, 1}, {3, 1, 3}, {4, 3, 2, 1, 0}};
   std::vector<ENodeId> nodes;
   for (const auto& list : lists) nodes.push_back(Add(0, list));
   for (size_t i = 0; i < lists.size(); ++i) {
-    EXPECT_EQ(Children(nodes[i]), std::vector<uint32_t>(lists[i])) << i;
+    EXPECT_EQ(Children(nodes[i]), lists[i]) << i;
     EXPECT_EQ(store_.row(nodes[i]).listed(), lists[i].size() > 2) << i;
   }
 }
