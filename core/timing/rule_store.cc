@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,9 @@
 namespace quotient::timing {
 namespace {
 
+// How long a job waits at its end for others that add theirs, which takes milliseconds. A lock that
+// is held for longer is that of a process that was stopped.
+constexpr std::chrono::milliseconds kPatience(1'000);
 // A larger file was not written by a RuleStore.
 constexpr int64_t kMostFileBytes = int64_t{64} << 20;
 
@@ -55,7 +59,7 @@ absl::Status RuleStore::Add(absl::string_view fingerprint, const DeviceRules& jo
   }
   const std::string lock_path = path_ + ".lock";
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd lock_file, os::OpenFile(lock_path, O_RDWR | O_CREAT));
-  const FileLock lock(lock_file.get());
+  const FileLock lock(lock_file.get(), kPatience);
   if (!lock.held()) return os::ErrnoError("lock", lock_path);
   QUOTIENT_ASSIGN_OR_RETURN(RuleTable table, Read());
   table[std::string(fingerprint)] += job;

@@ -72,8 +72,9 @@ class RuleStore {
   // line in the log. STORAGE_DOWN if the file cannot be read, is of another version or something
   // else.
   absl::StatusOr<RuleTable> Read() const;
-  // Adds a job. Blocks while another writer works. Fails as Read does, and leaves the file then as
-  // it was. INVALID_ARGUMENT for a fingerprint that is empty or longer than 4096 bytes.
+  // Adds a job. Blocks while another writer works, for about a second; STORAGE_DOWN if that one has
+  // not finished then. Fails as Read does, and leaves the file then as it was. INVALID_ARGUMENT for
+  // a fingerprint that is empty or longer than 4096 bytes.
   absl::Status Add(absl::string_view fingerprint, const DeviceRules& job) const;
 
  private:

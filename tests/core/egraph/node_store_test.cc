@@ -80,8 +80,7 @@ TEST_F(NodeStoreTest, AnENodeHoldsWhatWasAdded) {
 // Up to two children are in the row, more are listed.
 TEST_F(NodeStoreTest, ChildrenAreReadBackHoweverManyThereAre) {
   AddClasses(5);
-  const std::vector<std::vector<uint32_t>> lists = {
-      {}, {3}, {3, 1}, {3, 1, 3}, {4, 3, 2, 1, 0}};
+  const std::vector<std::vector<uint32_t>> lists = {{}, {3}, {3, 1}, {3, 1, 3}, {4, 3, 2, 1, 0}};
   std::vector<ENodeId> nodes;
   for (const auto& list : lists) nodes.push_back(Add(0, list));
   for (size_t i = 0; i < lists.size(); ++i) {
