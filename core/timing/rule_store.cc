@@ -62,10 +62,11 @@ absl::Status RuleStore::Add(absl::string_view fingerprint, const DeviceRules& jo
   const FileLock lock(lock_file.get(), kPatience);
   if (!lock.held()) return os::ErrnoError("lock", lock_path);
   QUOTIENT_ASSIGN_OR_RETURN(RuleTable table, Read());
+  ClampTimes(job.last_unix_s, &table);  // The job ends now.
   table[std::string(fingerprint)] += job;
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<os::AtomicFile> file,
                             os::AtomicFile::Create(path_));
-  QUOTIENT_RETURN_IF_ERROR(file->Append(EncodeRuleTable(table)));
+  QUOTIENT_RETURN_IF_ERROR(file->Append(EncodeRuleTable(table, fingerprint)));
   return file->Commit();
 }
 

@@ -15,6 +15,7 @@
 #include "core/eval/evaluator.h"
 #include "core/model/text.h"
 #include "core/ops/op.h"
+#include "core/prove/symbols.h"
 #include "core/prove/variation.h"
 #include "tests/core/rules/random_graphs.h"
 #include "tests/core/rules/soundness.h"
@@ -134,12 +135,18 @@ class Soaker {
  public:
   Soaker(const SoakOptions& options, const kernels::Backend* device)
       : options_(options), device_(device), rng_(options.seed, 29) {
+    for (const rules::RuleCase& each : options.cases) {
+      std::vector<model::Graph>& graphs = cases_[each.rule];
+      model::Graph graph = rules::ParseStatic(each.fires);
+      if (IsStatic(graph)) graphs.push_back(std::move(graph));
+    }
     for (const std::string& name : rules::RuleNames(options.families)) {
+      if (const auto found = cases_.find(name); found != cases_.end() && found->second.empty()) {
+        result_.of_symbols.push_back(name);
+        continue;
+      }
       result_.tallies[name];
       names_.push_back(name);
-    }
-    for (const rules::RuleCase& each : options.cases) {
-      cases_[each.rule].push_back(rules::ParseStatic(each.fires));
     }
   }
 
@@ -186,7 +193,12 @@ class Soaker {
     ++tries_[rule];
     const std::vector<model::Graph>& graphs = cases_[rule];
     if (graphs.empty()) return absl::OkStatus();
-    const std::optional<model::Graph> varied = Varied(graphs[rng_.Below(graphs.size())], rng_);
+    // Operators do not accept most variations of some cases: a Reshape wants the right sizes.
+    constexpr int kMostVariations = 20;
+    std::optional<model::Graph> varied;
+    for (int i = 0; i < kMostVariations && !varied; ++i) {
+      varied = Varied(graphs[rng_.Below(graphs.size())], rng_);
+    }
     if (!varied) return absl::OkStatus();
     const int num_nodes = static_cast<int>(rng_.Below(kMostNodesAround + 1));
     return Try(rules::RandomGraphAround(*varied, rng_.Next(), num_nodes), rule);
@@ -315,9 +327,9 @@ class Soaker {
   const SoakOptions& options_;
   const kernels::Backend* const device_;
   Rng rng_;
-  std::vector<std::string> names_;  // Of all rules, in order.
-  std::map<std::string, std::vector<model::Graph>> cases_;
-  std::map<std::string, int64_t> tries_;  // Variations made for a rule.
+  std::vector<std::string> names_;  // Of all rules that have a tally from the start, in order.
+  std::map<std::string, std::vector<model::Graph>> cases_;  // Those without symbols.
+  std::map<std::string, int64_t> tries_;                    // Variations made for a rule.
   SoakResult result_;
 };
 

@@ -19,6 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 TEST(Soak, ASampleIsSoundInTheEvaluatorAndInOnnxRuntime) {
   ASSERT_OK_AND_ASSIGN(const auto device,
@@ -32,6 +33,8 @@ TEST(Soak, ASampleIsSoundInTheEvaluatorAndInOnnxRuntime) {
   EXPECT_GE(result.graphs, 400);
   EXPECT_GE(result.on_device, 40);
   for (const auto& [rule, tally] : result.tallies) EXPECT_GE(tally.graphs, 1) << rule;
+  EXPECT_THAT(result.of_symbols,
+              UnorderedElementsAre("gather-shape", "shape-of-input", "slice-shape"));
 }
 
 // Of a family of one rule, called "rule", with its case.
