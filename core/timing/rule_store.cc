@@ -2,11 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <system_error>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -39,6 +44,22 @@ absl::StatusOr<std::string> ReadIfThere(const std::string& path) {
   return os::ReadFile(path);
 }
 
+// Removes what writers that died have left of new files. The caller has the lock, so no other
+// writer is at work.
+void RemoveLeftovers(const std::string& path) {
+  const std::string prefix = os::BaseName(path) + ".";
+  std::vector<std::string> leftovers;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(os::DirectoryOf(path), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (absl::StartsWith(name, prefix) && absl::EndsWith(name, ".tmp")) {
+      leftovers.push_back(entry->path().string());
+    }
+  }
+  for (const std::string& each : leftovers) unlink(each.c_str());
+}
+
 }  // namespace
 
 absl::StatusOr<RuleTable> RuleStore::Read() const {
@@ -61,6 +82,7 @@ absl::Status RuleStore::Add(absl::string_view fingerprint, const DeviceRules& jo
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd lock_file, os::OpenFile(lock_path, O_RDWR | O_CREAT));
   const FileLock lock(lock_file.get(), kPatience);
   if (!lock.held()) return os::ErrnoError("lock", lock_path);
+  RemoveLeftovers(path_);
   QUOTIENT_ASSIGN_OR_RETURN(RuleTable table, Read());
   ClampTimes(job.last_unix_s, &table);  // The job ends now.
   table[std::string(fingerprint)] += job;

@@ -35,7 +35,7 @@ void ClampTimes(int64_t now_unix_s, RuleTable* table);
 
 struct DecodedRules {
   RuleTable table;
-  size_t dropped = 0;  // Bytes that are no record, or a damaged one.
+  size_t dropped = 0;  // Bytes that are no record, or a damaged one, or behind a damaged length.
 };
 // Accepts any bytes behind the magic ones, and any part of these alone as a file that was cut off.
 // DATA_LOSS if the bytes are something else.

@@ -123,6 +123,15 @@ TEST_F(RuleStoreTest, ALockThatIsNotGivenBackCostsTheJobItsFiguresAlone) {
   EXPECT_OK(store_.Add(kCpu, OneJob("fold")));
 }
 
+TEST_F(RuleStoreTest, WhatADeadWriterLeftIsRemoved) {
+  const std::string leftover = path_ + ".0123.tmp", other = path_ + "0123.tmp";
+  for (const std::string& path : {leftover, other}) std::ofstream(path) << "half";
+  ASSERT_OK(store_.Add(kCpu, OneJob("fold")));
+  EXPECT_FALSE(std::filesystem::exists(leftover));
+  EXPECT_TRUE(std::filesystem::remove(other)) << "is another's";
+  EXPECT_THAT(Stored(), SizeIs(1));
+}
+
 TEST_F(RuleStoreTest, ThreadsAndProcessesAddTogether) {
   constexpr int kWriters = 3, kJobs = 10;
   std::vector<pid_t> children;
