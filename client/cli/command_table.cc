@@ -140,17 +140,15 @@ const Command kCommands[] = {
      "One line per rule: its name, its certificate, in how many random graphs both sides were\n"
      "compared, in how many with symbols for sizes, and its equation. 'exact' are rules whose\n"
      "sides were equal without any rounding; 'exact for any function' those that also hold\n"
-     "whatever their functions are; 'numeric' those that rely on what a function is, or that round,\n"
+     "whatever their functions are; 'numeric' those that rely on what a function is, or that "
+     "round,\n"
      "and were compared in floats.\n"
      "\n"
-     "With --stats instead: what each rule did and saved in the jobs so far, for each device. "
-     "'jobs'\n"
-     "are those in which it had a match, 'won' those whose result it is used in. 'matches' were\n"
-     "applied, and those 'applied' that changed the e-graph; 'uses' are rewrites in results. "
-     "'saved' is\n"
-     "the mean share of the original's predicted cost that was saved where it rewrote, alone or "
-     "with\n"
-     "other rules, and 'alone' the part of it where no other rule did.",
+     "With --stats instead: what each rule did and saved in the jobs so far, for each device.\n"
+     "'jobs' are those in which it had a match, 'won' those whose result it is used in. 'matches'\n"
+     "were applied, and those 'applied' that changed the e-graph; 'uses' are rewrites in results.\n"
+     "'saved' is the mean share of the original's predicted cost that was saved where it rewrote,\n"
+     "alone or with other rules, and 'alone' the part of it where no other rule did.",
      {"quotient rules", "quotient rules --json", "quotient rules --stats",
       "quotient rules --stats-from quotient-data/rules.db --json"}},
     {kVersion,

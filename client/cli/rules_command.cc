@@ -69,7 +69,11 @@ absl::Status PrintStats(const Settings& settings, const rules::RuleSet& set) {
   }
   QUOTIENT_ASSIGN_OR_RETURN(const timing::RuleStore store, StoreOf(settings));
   const absl::StatusOr<timing::RuleTable> stats = store.Read();
-  if (!stats.ok()) return MakeError(Reason::kOptionInvalid, stats.status().message());
+  if (!stats.ok()) {
+    // The user may have typed another file; that of the cache nobody has typed.
+    if (settings.stats_from.empty()) return stats.status();
+    return MakeError(Reason::kOptionInvalid, stats.status().message());
+  }
   std::fputs((settings.json ? StatsJson : StatsTable)(*stats, versions).c_str(), stdout);
   return absl::OkStatus();
 }

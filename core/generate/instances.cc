@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "core/base/rng.h"
@@ -211,21 +212,42 @@ class WordsToTry {
 
 class Graphs {
  public:
-  Graphs(const Terms& terms, TermId term) : terms_(terms), term_(term) {}
+  Graphs(const Terms& terms, TermId term)
+      : terms_(terms), term_(term), variables_(terms.VariablesOf(term)) {
+    for (const TermId part : terms.Parts(term)) {
+      if (!terms.term(part).is_variable()) operators_.insert(terms.term(part).op);
+    }
+  }
 
+  // Adds nothing if such a graph was asked for before.
   void Add(const Shapes& shapes, const Words& words) {
+    if (!asked_.insert({DimsIn(shapes), TextOf(words)}).second) return;
     Instance instance;
     instance.dims = shapes;
     instance.words = words;
     auto graph = terms_.ToGraph(std::span(&term_, 1), instance);
     if (graph) graphs_.push_back(*std::move(graph));
   }
-  size_t size() const { return graphs_.size(); }
   std::vector<model::Graph> Take() { return std::move(graphs_); }
 
  private:
+  // What of them is in the term.
+  Shapes DimsIn(const Shapes& shapes) const {
+    Shapes dims;
+    for (const int variable : variables_) dims.push_back(shapes[variable]);
+    return dims;
+  }
+  std::string TextOf(const Words& words) const {
+    std::string text;
+    for (const int op : operators_) text += ToString(words[op]);
+    return text;
+  }
+
   const Terms& terms_;
   const TermId term_;
+  const std::vector<int> variables_;  // Of the term.
+  std::set<int> operators_;           // Of the term.
+  std::set<std::pair<Shapes, std::string>> asked_;
   std::vector<model::Graph> graphs_;
 };
 

@@ -15,13 +15,13 @@ namespace quotient::generate {
 
 // Graphs of the term that a rule in this style may apply in, the universe's own first:
 //   - in the universe's types; with axes that are shorter, broadcast, longer, or all equal, one at
-//   a
-//     time; with lower and higher ranks and with empty axes, if the style allows them;
+//     a time; with lower and higher ranks and with empty axes, if the style allows them;
 //   - if the style allows any attributes: with those of AttributesToTry, of all operators together
 //     where that makes few combinations, else of each pair of them and in some random ones. Each
 //     combination is tried in several shapes in which all dimensions differ, and some in random
 //     ones of the above.
-// Those that type inference refuses are left out. Deterministic for a seed.
+// Each graph is there once. Those that type inference refuses are left out. Deterministic for a
+// seed.
 std::vector<model::Graph> GraphsToTry(const Terms& terms, TermId left, const RuleStyle& style,
                                       uint64_t seed);
 

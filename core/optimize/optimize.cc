@@ -103,6 +103,7 @@ class Run {
                                 return Verify(*baseline, std::move(packaged));
                               }));
     why_not_.LookAt(verified);
+    const bool was_rescued = verified.rescued.has_value();
     const std::shared_ptr<const OriginalChecker> checker = verified.checker;
 
     // Kernels may have been measured since the graphs were predicted.
@@ -114,7 +115,9 @@ class Run {
     Result result = Answered(Finish(job_, priced, checker.get(), std::move(decision),
                                     std::move(delivery), record_.TakeReport()),
                              absl::OkStatus());
-    KeepStatistics(job_, result.report);
+    // Figures of a job that searched again are those of its first search, while the result may be
+    // of another one: they do not add up.
+    if (!was_rescued) KeepStatistics(job_, result.report);
     return result;
   }
 

@@ -1,9 +1,12 @@
 #include "core/report/rule_figures.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/checked.h"
 #include "core/base/counted.h"
 
 namespace quotient::report {
@@ -37,12 +40,23 @@ std::vector<std::string> RulesByWorth(const std::map<std::string, RuleFigures>& 
   return names;
 }
 
+namespace {
+
+// Stops at the largest and smallest number: counts may come from a report that somebody has
+// written.
+int64_t Sum(int64_t a, int64_t b) {
+  using Limits = std::numeric_limits<int64_t>;
+  return CheckedAdd(a, b).value_or(a > 0 ? Limits::max() : Limits::min());
+}
+
+}  // namespace
+
 std::string RulesText(const Report& report) {
   int64_t used = 0, enodes = 0, enodes_of_others = 0;
   for (const auto& [name, figures] : report.rules) {
     if (figures.uses > 0) ++used;
-    enodes += figures.enodes;
-    if (figures.uses == 0) enodes_of_others += figures.enodes;
+    enodes = Sum(enodes, figures.enodes);
+    if (figures.uses == 0) enodes_of_others = Sum(enodes_of_others, figures.enodes);
   }
   if (report.rules.empty()) return "";
   return absl::StrCat(used, " of ", Counted(std::ssize(report.rules), "rule"), " with a match ",

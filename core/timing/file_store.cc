@@ -19,6 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/files.h"
 #include "core/timing/file_lock.h"
 #include "core/timing/memory_store.h"
 #include "core/timing/record.h"
@@ -31,26 +32,13 @@ absl::Status Failure(const std::string& path, absl::string_view what) {
                    absl::StrCat("timing file ", path, ": ", what, ": ", std::strerror(errno)));
 }
 
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() { close(descriptor_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int descriptor() const { return descriptor_; }
-
- private:
-  const int descriptor_;
-};
-
 class FileStore : public TimingStore {
  public:
-  FileStore(std::string path, int descriptor) : path_(std::move(path)), file_(descriptor) {}
+  FileStore(std::string path, os::Fd file) : path_(std::move(path)), file_(std::move(file)) {}
 
   absl::Status Open() {
     const absl::MutexLock lock(&mutex_);
-    const FileLock file_lock(file_.descriptor());
+    const FileLock file_lock(file_.get());
     if (!file_lock.held()) return Failure(path_, "lock");
     return ReadNewRecords();
   }
@@ -68,7 +56,7 @@ class FileStore : public TimingStore {
     QUOTIENT_RETURN_IF_ERROR(memory_.Add(key, fingerprint, timing));
     const std::string bytes = EncodeRecord({std::string(key), std::string(fingerprint), timing});
     const absl::MutexLock lock(&mutex_);
-    const FileLock file_lock(file_.descriptor());
+    const FileLock file_lock(file_.get());
     if (!file_lock.held()) return Failure(path_, "lock");
     QUOTIENT_RETURN_IF_ERROR(ReadNewRecords());
     return Append(bytes);
@@ -79,7 +67,7 @@ class FileStore : public TimingStore {
   // lock, only a writer that died can have left it.
   absl::Status ReadNewRecords() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     struct stat status;
-    if (fstat(file_.descriptor(), &status) != 0) return Failure(path_, "stat");
+    if (fstat(file_.get(), &status) != 0) return Failure(path_, "stat");
     if (status.st_size < end_) end_ = 0;  // The content was replaced.
     if (end_ == 0) QUOTIENT_RETURN_IF_ERROR(ReadMagic(status.st_size));
     QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes, Read(end_, status.st_size));
@@ -97,7 +85,7 @@ class FileStore : public TimingStore {
     if (rest.empty()) return absl::OkStatus();
     Log().warn("timing file {}: {} bytes at its end are no record and are dropped", path_,
                rest.size());
-    if (ftruncate(file_.descriptor(), end_) != 0) return Failure(path_, "truncate");
+    if (ftruncate(file_.get(), end_) != 0) return Failure(path_, "truncate");
     return absl::OkStatus();
   }
 
@@ -113,7 +101,7 @@ class FileStore : public TimingStore {
     }
     if (is_old) Log().warn("timing file {}: of an older version, so it begins anew", path_);
     if (is_old || head.size() < kFileMagicSize) {  // Old, new, or cut off during creation.
-      if (ftruncate(file_.descriptor(), 0) != 0) return Failure(path_, "truncate");
+      if (ftruncate(file_.get(), 0) != 0) return Failure(path_, "truncate");
       return Append(kFileMagic);
     }
     end_ = kFileMagicSize;
@@ -124,7 +112,7 @@ class FileStore : public TimingStore {
     std::string bytes(static_cast<size_t>(std::max<int64_t>(0, end - begin)), '\0');
     size_t done = 0;
     while (done < bytes.size()) {
-      const ssize_t count = pread(file_.descriptor(), bytes.data() + done, bytes.size() - done,
+      const ssize_t count = pread(file_.get(), bytes.data() + done, bytes.size() - done,
                                   begin + static_cast<int64_t>(done));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return Failure(path_, "read");
@@ -137,7 +125,7 @@ class FileStore : public TimingStore {
 
   absl::Status Append(absl::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     ssize_t count;
-    do count = pwrite(file_.descriptor(), bytes.data(), bytes.size(), end_);
+    do count = pwrite(file_.get(), bytes.data(), bytes.size(), end_);
     while (count < 0 && errno == EINTR);
     if (count != static_cast<ssize_t>(bytes.size())) return Failure(path_, "write");
     end_ += count;
@@ -145,7 +133,7 @@ class FileStore : public TimingStore {
   }
 
   const std::string path_;
-  const File file_;
+  const os::Fd file_;
   MemoryStore memory_;  // Thread-safe by itself.
   absl::Mutex mutex_;
   int64_t end_ ABSL_GUARDED_BY(mutex_) = 0;  // Offset up to which the file has been read.
@@ -154,9 +142,9 @@ class FileStore : public TimingStore {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TimingStore>> OpenFileStore(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) return Failure(path, "open");
-  auto store = std::make_unique<FileStore>(path, descriptor);
+  os::Fd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) return Failure(path, "open");
+  auto store = std::make_unique<FileStore>(path, std::move(file));
   QUOTIENT_RETURN_IF_ERROR(store->Open());
   return store;
 }

@@ -7,6 +7,9 @@
 // job, and replaces the file as a whole: a reader needs no lock, and a writer that dies leaves the
 // file as it was. Writers exclude each other by a lock on a second file (PATH.lock), since the
 // first one is replaced.
+//
+// A job counts at least once: a server that dies between counting it and keeping its result runs
+// and counts it again.
 
 #include <compare>
 #include <cstdint>
@@ -57,7 +60,7 @@ struct DeviceRules {
 using RuleTable = std::map<std::string, DeviceRules>;
 
 // A table is kept within these sizes, since clients of a server may name any number of snapshots.
-// What was used last longest ago is dropped first.
+// What was used last longest ago is dropped first, but not the device that was just added.
 inline constexpr size_t kMostRuleDevices = 64;
 inline constexpr size_t kMostRulesOfDevice = 2'000;
 
@@ -68,12 +71,15 @@ class RuleStore {
 
   const std::string& path() const { return path_; }
 
-  // What was added so far; empty if there is no file. Records that are damaged are left out, with a
+  // What was added so far; empty if there is no file. Records that are damaged are left out, and
+  // all behind a record whose length is damaged, with a
   // line in the log. STORAGE_DOWN if the file cannot be read, is of another version or something
   // else.
   absl::StatusOr<RuleTable> Read() const;
-  // Adds a job. Blocks while another writer works. Fails as Read does, and leaves the file then as
-  // it was. INVALID_ARGUMENT for a fingerprint that is empty or longer than 4096 bytes.
+  // Adds a job. Blocks while another writer works, for about a second; STORAGE_DOWN if that one has
+  // not finished then. Times in the file that are later than the job's become the job's. Fails as
+  // Read does, and leaves the file then as it was. INVALID_ARGUMENT for a fingerprint that is empty
+  // or longer than 4096 bytes.
   absl::Status Add(absl::string_view fingerprint, const DeviceRules& job) const;
 
  private:

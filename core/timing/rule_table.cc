@@ -18,21 +18,25 @@ constexpr double kMostSaved = 1e15;  // More than so many jobs can save.
 constexpr size_t kDeviceHeadSize = 2 * 8 + 2 * 4;
 constexpr size_t kRuleHeadSize = 2 * 4 + 9 * 8;
 
-// The entries of a map that were used last, up to `most`, in the map's order.
-template <typename Map>
-std::vector<const typename Map::value_type*> Newest(const Map& map, size_t most) {
+// The entries of a map that were used last, up to `most`, in the map's order. For each,
+// is_kept(key) says whether it comes before all others, whenever it was used.
+template <typename Map, typename IsKept>
+std::vector<const typename Map::value_type*> Newest(const Map& map, size_t most,
+                                                    const IsKept& is_kept) {
   std::vector<const typename Map::value_type*> entries;
   for (const auto& entry : map) entries.push_back(&entry);
   if (entries.size() <= most) return entries;
-  std::ranges::stable_sort(entries, std::ranges::greater(),
-                           [](const auto* entry) { return entry->second.last_unix_s; });
+  std::ranges::stable_sort(entries, std::ranges::greater(), [&is_kept](const auto* entry) {
+    return std::pair(is_kept(entry->first), entry->second.last_unix_s);
+  });
   entries.resize(most);
   std::ranges::sort(entries, {}, [](const auto* entry) { return entry->first; });
   return entries;
 }
 
 std::string Payload(const std::string& fingerprint, const DeviceRules& device) {
-  const auto rules = Newest(device.rules, kMostRulesOfDevice);
+  const auto rules =
+      Newest(device.rules, kMostRulesOfDevice, [](const RuleVersion&) { return false; });
   std::string payload;
   AppendNumber(device.jobs, &payload);
   AppendNumber(device.last_unix_s, &payload);
@@ -151,9 +155,19 @@ DeviceRules& DeviceRules::operator+=(const DeviceRules& other) {
   return *this;
 }
 
-std::string EncodeRuleTable(const RuleTable& table) {
+void ClampTimes(int64_t now_unix_s, RuleTable* table) {
+  for (auto& [fingerprint, device] : *table) {
+    device.last_unix_s = std::min(device.last_unix_s, now_unix_s);
+    for (auto& [rule, totals] : device.rules) {
+      totals.last_unix_s = std::min(totals.last_unix_s, now_unix_s);
+    }
+  }
+}
+
+std::string EncodeRuleTable(const RuleTable& table, absl::string_view added) {
+  const auto is_added = [added](const std::string& fingerprint) { return fingerprint == added; };
   std::string bytes = kRuleFileMagic;
-  for (const auto* const entry : Newest(table, kMostRuleDevices)) {
+  for (const auto* const entry : Newest(table, kMostRuleDevices, is_added)) {
     bytes += Framed(Payload(entry->first, entry->second));
   }
   return bytes;

@@ -11,6 +11,7 @@
 // A record has one device. Counts are from 0 to 2^53.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -25,12 +26,16 @@ inline constexpr size_t kRuleFileMagicSize = 8;
 inline constexpr size_t kMostNameBytes = 128;  // Of a rule's name, and of its version.
 inline constexpr size_t kMostFingerprintBytes = 4096;
 
-// What is beyond the limits of a table (kMostRuleDevices) is left out.
-std::string EncodeRuleTable(const RuleTable& table);
+// What is beyond the limits of a table (kMostRuleDevices) is left out, but never the device with
+// the fingerprint `added`, if there is one.
+std::string EncodeRuleTable(const RuleTable& table, absl::string_view added = "");
+// Times later than this one become this one: a clock that was wrong must not keep what has them for
+// ever.
+void ClampTimes(int64_t now_unix_s, RuleTable* table);
 
 struct DecodedRules {
   RuleTable table;
-  size_t dropped = 0;  // Bytes that are no record, or a damaged one.
+  size_t dropped = 0;  // Bytes that are no record, or a damaged one, or behind a damaged length.
 };
 // Accepts any bytes behind the magic ones, and any part of these alone as a file that was cut off.
 // DATA_LOSS if the bytes are something else.

@@ -23,6 +23,7 @@ import sys
 import onnx
 
 import answers
+import busy_table
 import judge
 import model_table
 
@@ -33,9 +34,11 @@ LEAST_DIFFERENCE = 0.05
 
 def make_form(path, out, options, inputs, without):
     """Writes the form without these rules. Returns the rules that it has, or None if there is no such form."""
+    out.unlink(missing_ok=True)
     disabled = [word for rule in sorted(without) for word in ("--disable-rule", rule)]
-    row = answers.by_quotient(options.quotient, path, out, options.shaped_for, inputs,
-                              ["--local", "--simulations", "64", *disabled])
+    with busy_table.no_timings():  # Forms are no jobs of the user: his statistics of rules are not to count them.
+        row = answers.by_quotient(options.quotient, path, out, options.shaped_for, inputs,
+                                  ["--local", "--simulations", "64", *disabled])
     if "error" in row:
         return None
     return {entry["rule"] for entry in json.loads(out.with_suffix(".json").read_text())["journal"]}
@@ -101,6 +104,8 @@ def run_model(path, options):
     kept = [each for each in zip(*told, strict=True) if None not in each]
     predicted = [statistics.median(pair[0] for pair in each) for each in kept]
     measured = [statistics.median(pair[1] for pair in each) for each in kept]
+    if not kept:
+        return {"model": path.stem, "forms": 0, "error": "no form can be run"}
     tau, pairs, spearman = correlation(predicted, measured)
     return {"model": path.stem, "forms": len(kept), "fastest_ms": min(measured), "slowest_ms": max(measured),
             "off": statistics.median(abs(p / m - 1) for p, m in zip(predicted, measured, strict=True)),
@@ -109,6 +114,8 @@ def run_model(path, options):
 
 
 def line(row):
+    if "error" in row:
+        return f"{row['model']:20} {row['error']}"
     return (f"{row['model']:20} {row['forms']:3} forms, {row['fastest_ms']:8.2f} to {row['slowest_ms']:8.2f} ms, "
             f"off by {100 * row['off']:4.1f} % | {row['pairs']:4} pairs, tau "
             f"{model_table.number(row, 'tau', '5.2f')}, Spearman {row['spearman']:5.2f}")

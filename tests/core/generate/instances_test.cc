@@ -62,6 +62,16 @@ TEST_F(InstancesTest, AStyleKeepsOutWhatItsGuardsDo) {
   }
 }
 
+// The term has two of the universe's four variables.
+TEST_F(InstancesTest, EachGraphIsThereOnce) {
+  for (const char* const term : {"Add(x, y)", "ReduceMax[axes=[1]](Concat[axis=0](x, y))"}) {
+    const auto graphs = GraphsOf(term, {});
+    std::set<std::string> texts;
+    for (const model::Graph& graph : graphs) texts.insert(model::PrintGraph(graph, 10));
+    EXPECT_EQ(texts.size(), graphs.size()) << term;
+  }
+}
+
 TEST_F(InstancesTest, AreTheSameForASeed) {
   const auto one = GraphsOf("ReduceMax[axes=[1]](Relu(x))", {}, 7);
   const auto other = GraphsOf("ReduceMax[axes=[1]](Relu(x))", {}, 7);

@@ -56,7 +56,8 @@ std::vector<model::Graph> GraphsOf(const std::string& rule) {
 
 int StatusOfTrying(const GuardedRule& guarded, int instances, uint64_t seed) {
   const auto certificate =
-      Certify(MakerOf(guarded), GraphsOf(guarded.rule), {instances, (instances + 1) / 2, seed});
+      Certify(MakerOf(guarded), GraphsOf(guarded.rule),
+              {.instances = instances, .symbolic = (instances + 1) / 2, .seed = seed});
   if (!certificate.ok()) return kFailed;
   return certificate->tier == Tier::kRefuted ? kRefuted : kNotRefuted;
 }

@@ -31,8 +31,9 @@ class QuotientRulesTest(unittest.TestCase):
         counts = dict(reversed(line.split(" ", 1)) for line in ran.stdout.splitlines() if re.match(r"\d", line))
         self.assertEqual({"exact", "exact for any function", "numeric"}, set(counts))
         self.assertGreaterEqual(int(counts["exact"]), 90)
-        # Each of these relies on what a function is, on a fact about its operand, or on rounding.
-        self.assertLessEqual(int(counts["numeric"]), 15)
+        # Each of these relies on what a function is, on a fact about its operand, or on rounding, but for one whose Pad
+        # equations cannot say.
+        self.assertLessEqual(int(counts["numeric"]), 17)
 
     def test_one_rule_by_name(self):
         ran = check("check", "conv-sum", "--instances", 5, "--seed", 3)

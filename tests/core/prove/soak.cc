@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -11,6 +14,8 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/eval/evaluator.h"
 #include "core/model/text.h"
+#include "core/ops/op.h"
+#include "core/prove/symbols.h"
 #include "core/prove/variation.h"
 #include "tests/core/rules/random_graphs.h"
 #include "tests/core/rules/soundness.h"
@@ -54,16 +59,94 @@ absl::StatusOr<bool> BlursInfinities(const model::Graph& graph, const eval::Valu
   });
 }
 
+// The smallest positive number of the type that is not subnormal; 0 if it is none of floats.
+double SmallestNormal(model::DType dtype) {
+  if (dtype == model::DType::kFloat32) return std::numeric_limits<float>::min();
+  return dtype == model::DType::kFloat64 ? std::numeric_limits<double>::min() : 0;
+}
+
+model::Tensor SignsOf(const model::Tensor& tensor) {
+  std::span<std::byte> buffer;
+  model::Tensor signs = model::Tensor::Allocate(tensor.dtype(), tensor.dims(), &buffer);
+  std::vector<double> elements(static_cast<size_t>(tensor.elements()));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    elements[i] = std::copysign(tensor.GetDouble(static_cast<int64_t>(i)) == 0 ? 0 : 1,
+                                tensor.GetDouble(static_cast<int64_t>(i)));
+  }
+  model::Store(tensor.dtype(), buffer, 0, std::span<const double>(elements));
+  return signs;
+}
+
+// Whether a product or quotient is zero only because it is too small: the node gives another number
+// for the signs of its operands.
+absl::StatusOr<bool> VanishesIn(const model::Graph& graph, const model::Node& node,
+                                const eval::ValueMap& values) {
+  if (node.op != "Mul" && node.op != "Div") return false;
+  std::vector<model::Tensor> signs;
+  for (const model::ValueId id : node.inputs) {
+    const auto found = values.find(id);
+    signs.push_back(SignsOf(found != values.end() ? found->second : *graph.value(id).constant));
+  }
+  const model::Tensor* const operands[] = {&signs[0], &signs[1]};
+  QUOTIENT_ASSIGN_OR_RETURN(const auto of_signs, ops::EvaluateNode(node, operands, /*threads=*/1));
+  const model::Tensor& result = values.at(node.outputs[0]);
+  for (int64_t i = 0; i < result.elements(); ++i) {
+    if (result.GetDouble(i) == 0 && of_signs[0].GetDouble(i) != 0) return true;
+  }
+  return false;
+}
+
+// Whether a number of the graph is smaller than the smallest normal one. Rules do not promise what
+// becomes of those either: a Mul by a Reciprocal that is subnormal has lost digits that the Div
+// has.
+absl::StatusOr<bool> Underflows(const model::Graph& graph, const eval::ValueMap& inputs) {
+  std::vector<model::ValueId> all = graph.inputs;
+  for (const model::Node& node : graph.nodes) {
+    std::ranges::copy_if(node.outputs, std::back_inserter(all),
+                         [](model::ValueId id) { return id.valid(); });
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const eval::ValueMap values,
+                            eval::Evaluate(graph, inputs, all, /*threads=*/1));
+  for (const auto& [id, tensor] : values) {
+    const double smallest = SmallestNormal(tensor.dtype());
+    for (int64_t i = 0; smallest > 0 && i < tensor.elements(); ++i) {
+      const double number = tensor.GetDouble(i);
+      if (number != 0 && std::abs(number) < smallest) return true;
+    }
+  }
+  for (const model::Node& node : graph.nodes) {
+    if (SmallestNormal(graph.value(node.outputs[0]).type.dtype) == 0) continue;
+    QUOTIENT_ASSIGN_OR_RETURN(const bool vanishes, VanishesIn(graph, node, values));
+    if (vanishes) return true;
+  }
+  return false;
+}
+
+// Whether rules promise what becomes of these inputs, which are wide.
+bool IsPromised(const model::Graph& graph, const eval::ValueMap& wide) {
+  // An index may be beyond the end.
+  if (!eval::Evaluate(graph, wide, graph.outputs, /*threads=*/1).ok()) return false;
+  const auto blurs = BlursInfinities(graph, wide);
+  const auto underflows = Underflows(graph, wide);
+  return blurs.ok() && !*blurs && underflows.ok() && !*underflows;
+}
+
 class Soaker {
  public:
   Soaker(const SoakOptions& options, const kernels::Backend* device)
       : options_(options), device_(device), rng_(options.seed, 29) {
+    for (const rules::RuleCase& each : options.cases) {
+      std::vector<model::Graph>& graphs = cases_[each.rule];
+      model::Graph graph = rules::ParseStatic(each.fires);
+      if (IsStatic(graph)) graphs.push_back(std::move(graph));
+    }
     for (const std::string& name : rules::RuleNames(options.families)) {
+      if (const auto found = cases_.find(name); found != cases_.end() && found->second.empty()) {
+        result_.of_symbols.push_back(name);
+        continue;
+      }
       result_.tallies[name];
       names_.push_back(name);
-    }
-    for (const rules::RuleCase& each : options.cases) {
-      cases_[each.rule].push_back(rules::ParseStatic(each.fires));
     }
   }
 
@@ -81,13 +164,15 @@ class Soaker {
 
   bool IsDone() const {
     if (result_.failures.size() >= kMostFailures) return true;
-    return result_.graphs >= options_.graphs && Fewest().second >= options_.firings;
+    return result_.graphs >= options_.graphs &&
+           std::ranges::all_of(result_.tallies, [this](const auto& tally) {
+             return tally.second.graphs >= options_.firings;
+           });
   }
-  // The rule that has changed the fewest graphs, and their number.
-  std::pair<std::string, int64_t> Fewest() const {
-    const auto fewest =
-        std::ranges::min_element(names_, {}, [&](const std::string& name) { return Effort(name); });
-    return {*fewest, result_.tallies.at(*fewest).graphs};
+  // The rule whose turn it is: that with the least effort so far.
+  const std::string& Next() const {
+    return *std::ranges::min_element(names_, {},
+                                     [&](const std::string& name) { return Effort(name); });
   }
   // Variations of a case may never do: such a rule must not keep the others from their turns.
   int64_t Effort(const std::string& name) const {
@@ -104,11 +189,16 @@ class Soaker {
   }
 
   absl::Status TryCase() {
-    const std::string rule = Fewest().first;
+    const std::string rule = Next();
     ++tries_[rule];
     const std::vector<model::Graph>& graphs = cases_[rule];
     if (graphs.empty()) return absl::OkStatus();
-    const std::optional<model::Graph> varied = Varied(graphs[rng_.Below(graphs.size())], rng_);
+    // Operators do not accept most variations of some cases: a Reshape wants the right sizes.
+    constexpr int kMostVariations = 20;
+    std::optional<model::Graph> varied;
+    for (int i = 0; i < kMostVariations && !varied; ++i) {
+      varied = Varied(graphs[rng_.Below(graphs.size())], rng_);
+    }
     if (!varied) return absl::OkStatus();
     const int num_nodes = static_cast<int>(rng_.Below(kMostNodesAround + 1));
     return Try(rules::RandomGraphAround(*varied, rng_.Next(), num_nodes), rule);
@@ -127,9 +217,10 @@ class Soaker {
         const rules::RuleSet set,
         rules::BuildRules(tensors.domain.get(), rules::kNewestOpset, {}, options_.families));
     Changes changes;
-    for (const egraph::Rule* const each : set.rules()) {
-      if (each->name() != rule) continue;
-      changes = rules::Grow(tensors, std::span(&each, 1), /*iterations=*/1);
+    for (size_t i = 0; i < set.rules().size(); ++i) {
+      if (set.rules()[i]->name() != rule) continue;
+      changes = rules::Grow(tensors, set.rules().subspan(i, 1), /*iterations=*/1, kMostENodes,
+                            static_cast<egraph::Origin>(i + 1));
       if (changes.empty()) return absl::OkStatus();  // A variation that the guards keep out.
     }
     if (!rule.empty() && IsDevicesTurn()) TryOnDevice(graph, tensors, set, inputs, rule);
@@ -138,11 +229,24 @@ class Soaker {
     }
     if (changes.empty()) return absl::OkStatus();
     if (rule.empty() && IsDevicesTurn()) TryOnDevice(graph, tensors, set, inputs, rule);
-    return Check(graph, tensors, inputs, seed, changes);
+    return Check({graph, tensors, set, rule}, inputs, seed, changes);
   }
 
-  absl::Status Check(const model::Graph& graph, const domain::TensorEGraph& tensors,
-                     const eval::ValueMap& inputs, uint64_t seed, const Changes& changes) {
+  static absl::string_view NameOf(egraph::Origin origin, const rules::RuleSet& set) {
+    if (origin == egraph::kInputOrigin || origin > set.rules().size()) return "none";
+    return set.rules()[origin - 1]->name();
+  }
+
+  struct Grown {
+    const model::Graph& graph;
+    const domain::TensorEGraph& tensors;
+    const rules::RuleSet& set;
+    const std::string& rule;  // What was applied alone before all were; empty if nothing.
+  };
+
+  absl::Status Check(const Grown& grown, const eval::ValueMap& inputs, uint64_t seed,
+                     const Changes& changes) {
+    const auto& [graph, tensors, set, rule] = grown;
     const bool has_halves = HasHalves(graph);
     const double tolerance = has_halves ? 5e-2 : 1e-3;
     rules::Verdict verdict = rules::CheckSoundness(tensors, inputs, tolerance);
@@ -153,16 +257,16 @@ class Soaker {
     }
     result_.equations += verdict.checked;
     const eval::ValueMap wide = rules::RandomInputs(graph, seed + 1, Values::kWide);
-    // Halves overflow, and an index may be beyond the end.
-    const auto blurs = BlursInfinities(graph, wide);
-    if (verdict.error.empty() && !has_halves && blurs.ok() && !*blurs &&
-        eval::Evaluate(graph, wide, graph.outputs, /*threads=*/1).ok()) {
+    // Halves overflow.
+    if (verdict.error.empty() && !has_halves && IsPromised(graph, wide)) {
       verdict = rules::CheckSoundness(tensors, wide, tolerance);
       result_.equations += verdict.checked;
     }
     if (!verdict.error.empty()) {
-      const std::string rule = verdict.origin > 0 ? names_[verdict.origin - 1] : "none";
-      Fail(absl::StrCat(verdict.error, ", by rule ", rule), graph);
+      Fail(absl::StrCat(
+               verdict.error, ", by rule ", NameOf(verdict.origin, set),
+               rule.empty() ? "" : absl::StrCat("; the rule that was applied first is ", rule)),
+           graph);
       return absl::OkStatus();
     }
     ++result_.graphs;
@@ -216,15 +320,16 @@ class Soaker {
   }
 
   void Fail(const std::string& why, const model::Graph& graph) {
+    if (result_.failures.size() >= kMostFailures) return;
     result_.failures.push_back(absl::StrCat(why, "\n", model::PrintGraph(graph, kMostPrinted)));
   }
 
   const SoakOptions& options_;
   const kernels::Backend* const device_;
   Rng rng_;
-  std::vector<std::string> names_;  // Of all rules, in order.
-  std::map<std::string, std::vector<model::Graph>> cases_;
-  std::map<std::string, int64_t> tries_;  // Variations made for a rule.
+  std::vector<std::string> names_;  // Of all rules that have a tally from the start, in order.
+  std::map<std::string, std::vector<model::Graph>> cases_;  // Those without symbols.
+  std::map<std::string, int64_t> tries_;                    // Variations made for a rule.
   SoakResult result_;
 };
 

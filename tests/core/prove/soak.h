@@ -42,7 +42,10 @@ struct SoakResult {
   int64_t equations = 0;  // E-nodes compared.
   int64_t on_device = 0;  // Rewritten graphs that were compared on the device.
   int64_t refused = 0;    // Originals that the device refused.
-  std::map<std::string, SoakTally> tallies;  // By rule, of all rules.
+  std::map<std::string, SoakTally> tallies;  // By rule, of all rules but those of symbols.
+  // Rules whose cases all have symbols. They apply nowhere else, and graphs here have none: only
+  // their certificates (core/prove/certificate.h) say that they are right.
+  std::vector<std::string> of_symbols;
   // What differs, with the graph as text. At most kMostFailures.
   std::vector<std::string> failures;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/ort_backend.h"
 #include "core/os/atomic_file.h"
@@ -13,13 +14,15 @@
 namespace quotient::prove {
 namespace {
 
-// A line of totals, and one for each rule: the graphs that it changed, how often, and the graphs
-// compared in ONNX Runtime.
+// Lines of totals and of rules that are left out, and one for each other rule: the graphs that it
+// changed, how often, and the graphs compared in ONNX Runtime.
 std::string RecordOf(const SoakCommand& command, const SoakResult& result) {
   std::string text = absl::StrCat(
       "# quotient-rules soak --graphs ", command.graphs, " --firings ", command.firings, " --seed ",
       command.seed, ": ", result.graphs, " graphs, ", result.equations, " e-nodes compared, ",
       result.on_device, " graphs in ONNX Runtime, ", result.failures.size(), " differ\n");
+  absl::StrAppend(
+      &text, "# apply to symbols only, so not here: ", absl::StrJoin(result.of_symbols, " "), "\n");
   for (const auto& [name, tally] : result.tallies) {
     absl::StrAppend(&text, name, "\t", tally.graphs, "\t", tally.changes, "\t", tally.on_device,
                     "\n");

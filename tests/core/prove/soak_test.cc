@@ -18,6 +18,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 TEST(Soak, ASampleIsSoundInTheEvaluatorAndInOnnxRuntime) {
   ASSERT_OK_AND_ASSIGN(const auto device,
@@ -31,41 +33,80 @@ TEST(Soak, ASampleIsSoundInTheEvaluatorAndInOnnxRuntime) {
   EXPECT_GE(result.graphs, 400);
   EXPECT_GE(result.on_device, 40);
   for (const auto& [rule, tally] : result.tallies) EXPECT_GE(tally.graphs, 1) << rule;
+  EXPECT_THAT(result.of_symbols,
+              UnorderedElementsAre("gather-shape", "shape-of-input", "slice-shape"));
 }
 
-// A family of one rule, with its case.
-std::vector<std::string> FailuresOf(const char* text, const std::string& graph) {
-  const rules::Family families[] = {{"wrong", text, nullptr, nullptr}};
-  const rules::RuleCase cases[] = {{"wrong", "graph g {" + graph + "}", ""}};
+// Of a family of one rule, called "rule", with its case.
+SoakResult ResultOf(const char* text, const std::string& graph) {
+  const rules::Family families[] = {{"family", text, nullptr, nullptr}};
+  const rules::RuleCase cases[] = {{"rule", "graph g {" + graph + "}", ""}};
   SoakOptions options;
   options.graphs = 30;
   options.families = families;
   options.cases = cases;
   const auto result = Soak(options, nullptr);
   EXPECT_OK(result.status());
-  return result.ok() ? result->failures : std::vector<std::string>();
+  return result.value_or(SoakResult());
 }
 
 TEST(Soak, AWrongRuleIsFound) {
   const auto failures =
-      FailuresOf("wrong: Sub(?x, ?y) => Sub(?y, ?x)",
-                 "input x: float32[2,3] input y: float32[2,3] z = Sub(x, y) output z");
+      ResultOf("rule: Sub(?x, ?y) => Sub(?y, ?x)",
+               "input x: float32[2,3] input y: float32[2,3] z = Sub(x, y) output z")
+          .failures;
   ASSERT_EQ(failures.size(), kMostFailures);
   EXPECT_THAT(failures[0], HasSubstr("Sub(x, y)"));
 }
 
 // It is right where the matrix is square and the constant a row of equal numbers, as in its case.
 TEST(Soak, ARuleThatIsWrongInOtherShapesIsFound) {
-  EXPECT_FALSE(FailuresOf("wrong: Mul(MatMul(?x, ?w), ?s) => MatMul(Mul(?x, ?s), ?w)",
-                          "input x: float32[2,3] const w: float32[3,3] = random(1) "
-                          "const s: float32[3] = [2, 2, 2] a = MatMul(x, w) z = Mul(a, s) output z")
-                   .empty());
+  EXPECT_THAT(ResultOf("rule: Mul(MatMul(?x, ?w), ?s) => MatMul(Mul(?x, ?s), ?w)",
+                       "input x: float32[2,3] const w: float32[3,3] = random(1) "
+                       "const s: float32[3] = [2, 2, 2] a = MatMul(x, w) z = Mul(a, s) output z")
+                  .failures,
+              Not(IsEmpty()));
+}
+
+// The graphs that are made for the second rule have no e-node of the first one.
+TEST(Soak, TheRuleThatWasAppliedAloneIsNamed) {
+  const rules::Family families[] = {
+      {"family", "right: Neg(Neg(?x)) => ?x\nwrong: Sub(?x, ?y) => Sub(?y, ?x)", nullptr, nullptr}};
+  const rules::RuleCase cases[] = {
+      {"right", "graph g { input x: float32[2,3] a = Neg(x) z = Neg(a) output z }", ""},
+      {"wrong", "graph g { input x: float32[2,3] input y: float32[2,3] z = Sub(x, y) output z }",
+       ""}};
+  SoakOptions options;
+  options.graphs = 30;
+  options.families = families;
+  options.cases = cases;
+  ASSERT_OK_AND_ASSIGN(const SoakResult result, Soak(options, nullptr));
+  ASSERT_THAT(result.failures, Not(IsEmpty()));
+  for (const std::string& failure : result.failures) {
+    EXPECT_THAT(failure, HasSubstr("by rule wrong"));
+  }
 }
 
 TEST(Soak, ARightRuleIsNoFailureAndIsCounted) {
-  EXPECT_THAT(FailuresOf("wrong: Neg(Neg(?x)) => ?x",
-                         "input x: float32[2,3] a = Neg(x) z = Neg(a) output z"),
-              IsEmpty());
+  const SoakResult result =
+      ResultOf("rule: Neg(Neg(?x)) => ?x", "input x: float32[2,3] a = Neg(x) z = Neg(a) output z");
+  EXPECT_THAT(result.failures, IsEmpty());
+  EXPECT_GE(result.graphs, 30);
+  EXPECT_GT(result.equations, result.graphs);
+  const SoakTally& tally = result.tallies.at("rule");
+  EXPECT_EQ(tally.graphs, result.graphs) << "graphs without the rule do not count";
+  EXPECT_GE(tally.changes, tally.graphs);
+  EXPECT_EQ(tally.on_device, 0);
+}
+
+// The Reciprocal is subnormal where x is large, and has lost digits.
+TEST(Soak, WhatUnderflowsIsNoFailure) {
+  const SoakResult result =
+      ResultOf("rule: Mul(?x, Reciprocal(?y)) => Div(?x, ?y)",
+               "input x: float32[4] const c: float32[1] = [1e25] const d: float32[1] = [1e13] "
+               "y = Mul(x, c) big = Mul(y, d) r = Reciprocal(big) z = Mul(y, r) output z");
+  EXPECT_THAT(result.failures, IsEmpty());
+  EXPECT_GE(result.tallies.at("rule").graphs, 1);
 }
 
 }  // namespace

@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "tests/core/report/example_report.h"
 
 namespace quotient::report {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 RegionGain Saving(double us) { return {.before = {{"Add", 1, us + 2}}, .after = {{"Sub", 1, 2}}}; }
 
@@ -41,6 +45,12 @@ TEST(RuleFigures, TextTellsWhatRulesThatAreNotInTheResultCost) {
   EXPECT_EQ(RulesText(Report()), "");
   EXPECT_EQ(RulesText(Example()),
             "2 of 3 rules with a match are in the result; the others made 4 of 25 e-nodes");
+}
+
+TEST(RuleFigures, SumsStopAtTheLargestNumber) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const Report report = {.rules = {{"a", {.enodes = kMost}}, {"b", {.enodes = kMost}}}};
+  EXPECT_THAT(RulesText(report), HasSubstr("made 9223372036854775807 of 9223372036854775807"));
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ eval::ValueMap RandomInputs(const model::Graph& graph, uint64_t seed, Values val
 }
 
 std::map<std::string, int> Grow(TensorEGraph& tensors, std::span<const egraph::Rule* const> rules,
-                                int iterations, int64_t max_enodes) {
+                                int iterations, int64_t max_enodes, egraph::Origin first_origin) {
   std::map<std::string, int> changes;
   EGraph& graph = *tensors.egraph;
   for (int i = 0; i < iterations; ++i) {
@@ -223,7 +223,7 @@ std::map<std::string, int> Grow(TensorEGraph& tensors, std::span<const egraph::R
       for (const egraph::Match& match : found[rule].matches) {
         if (graph.enode_bound() > max_enodes) break;
         const auto applied =
-            rules[rule]->Apply(graph, match, static_cast<egraph::Origin>(rule + 1));
+            rules[rule]->Apply(graph, match, first_origin + static_cast<egraph::Origin>(rule));
         if (!applied.ok()) Die(applied.status(), rules[rule]->name());
         if (*applied) ++changes[rules[rule]->name()];
         changed |= *applied;

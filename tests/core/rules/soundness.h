@@ -28,11 +28,12 @@ enum class Values {
 eval::ValueMap RandomInputs(const model::Graph& graph, uint64_t seed,
                             Values values = Values::kUnit);
 
-// Applies the rules everywhere, `iterations` times, or until the graph has `max_enodes`. Returns
-// how often each rule changed the graph.
+// Applies the rules everywhere, `iterations` times, or until the graph has `max_enodes`. What a
+// rule makes has its place among `rules` for an origin, counted from `first_origin`. Returns how
+// often each rule changed the graph.
 std::map<std::string, int> Grow(domain::TensorEGraph& tensors,
                                 std::span<const egraph::Rule* const> rules, int iterations,
-                                int64_t max_enodes = 3000);
+                                int64_t max_enodes = 3000, egraph::Origin first_origin = 1);
 
 // All matches of a rule in the present e-graph.
 std::vector<egraph::Match> MatchesOf(const domain::TensorEGraph& tensors, const egraph::Rule& rule);

@@ -1,5 +1,6 @@
 #include "core/timing/rule_store.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -18,6 +19,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
+#include "core/os/files.h"
+#include "core/timing/file_lock.h"
 #include "core/timing/frame.h"
 #include "core/timing/rule_table.h"
 #include "tests/support/status_matchers.h"
@@ -70,13 +73,13 @@ TEST_F(RuleStoreTest, IsEmptyBeforeTheFirstJob) {
 }
 
 TEST_F(RuleStoreTest, JobsAddUpByDeviceRuleAndVersion) {
-  ASSERT_OK(store_.Add(kCpu, OneJob("fold", 1'000)));
   ASSERT_OK(store_.Add(kCpu, OneJob("fold", 900)));
-  ASSERT_OK(store_.Add(kCpu, OneJob("merge", 800)));
+  ASSERT_OK(store_.Add(kCpu, OneJob("fold", 1'000)));
+  ASSERT_OK(store_.Add(kCpu, OneJob("merge", 1'100)));
   DeviceRules changed = {.jobs = 1, .last_unix_s = 1'200};
   changed.rules[{"fold", "v2"}] = {.jobs = 1, .matches = 5};
   ASSERT_OK(store_.Add(kCpu, changed));
-  ASSERT_OK(store_.Add("model", {.jobs = 1, .last_unix_s = 7}));
+  ASSERT_OK(store_.Add("model", {.jobs = 1, .last_unix_s = 1'300}));
 
   const RuleTable table = RuleStore(path_).Read().value();
   ASSERT_THAT(table, SizeIs(2));
@@ -87,8 +90,46 @@ TEST_F(RuleStoreTest, JobsAddUpByDeviceRuleAndVersion) {
   const RuleTotals twice = {2, 2, 24, 18, 62, 8, 0.5, -0.25, 1'000};
   EXPECT_EQ(cpu.rules.at({"fold", "v1"}), twice);
   EXPECT_EQ(cpu.rules.at({"fold", "v2"}).matches, 5) << "it begins anew";
-  EXPECT_EQ(cpu.rules.at({"merge", "v1"}), SomeTotals(800));
-  EXPECT_EQ(table.at("model"), (DeviceRules{.jobs = 1, .last_unix_s = 7}));
+  EXPECT_EQ(cpu.rules.at({"merge", "v1"}), SomeTotals(1'100));
+  EXPECT_EQ(table.at("model"), (DeviceRules{.jobs = 1, .last_unix_s = 1'300}));
+}
+
+// Without that, a clock that was ahead once would keep its devices for ever, and new ones out.
+TEST_F(RuleStoreTest, ADeviceThatWasJustAddedStaysAndNoTimeIsLaterThanItsJob) {
+  constexpr int64_t kAhead = 1'000'000, kNow = 1'000;
+  RuleTable full;
+  for (size_t i = 0; i < kMostRuleDevices; ++i) {
+    full[absl::StrCat("device ", i)] = OneJob("fold", kAhead);
+  }
+  SetContent(EncodeRuleTable(full));
+  for (const char* const device : {"zebra", "zebu"}) {
+    ASSERT_OK(store_.Add(device, OneJob("fold", kNow)));
+    const RuleTable table = Stored();
+    ASSERT_THAT(table, SizeIs(kMostRuleDevices));
+    EXPECT_TRUE(table.contains(device));
+    for (const auto& [name, rules] : table) EXPECT_EQ(rules, OneJob("fold", kNow)) << name;
+  }
+}
+
+TEST_F(RuleStoreTest, ALockThatIsNotGivenBackCostsTheJobItsFiguresAlone) {
+  ASSERT_OK(store_.Add(kCpu, OneJob("fold")));
+  const std::string content = Content();
+  {
+    const os::Fd file = os::OpenFile(path_ + ".lock", O_RDWR).value();
+    const FileLock lock(file.get());
+    EXPECT_THAT(store_.Add(kCpu, OneJob("fold")), HasReason(Reason::kStorageDown));
+    EXPECT_EQ(Content(), content);
+  }
+  EXPECT_OK(store_.Add(kCpu, OneJob("fold")));
+}
+
+TEST_F(RuleStoreTest, WhatADeadWriterLeftIsRemoved) {
+  const std::string leftover = path_ + ".0123.tmp", other = path_ + "0123.tmp";
+  for (const std::string& path : {leftover, other}) std::ofstream(path) << "half";
+  ASSERT_OK(store_.Add(kCpu, OneJob("fold")));
+  EXPECT_FALSE(std::filesystem::exists(leftover));
+  EXPECT_TRUE(std::filesystem::remove(other)) << "is another's";
+  EXPECT_THAT(Stored(), SizeIs(1));
 }
 
 TEST_F(RuleStoreTest, ThreadsAndProcessesAddTogether) {
