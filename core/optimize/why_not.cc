@@ -9,13 +9,6 @@
 #include "core/report/decision_text.h"
 
 namespace quotient::optimize {
-namespace {
-
-// What all questions together may take: this share of the job's budget, and so many seconds.
-constexpr double kShareOfBudget = 0.1;
-constexpr double kMostSeconds = 2;
-
-}  // namespace
 
 WhyNot::WhyNot(const Job& job) : job_(job) {
   std::vector<std::string> texts = job.options.why_not;
@@ -42,8 +35,7 @@ void WhyNot::LookAt(const EndedSearch& search) {
 }
 
 void WhyNot::AskAll(const EndedSearch& search) {
-  const StopCondition stop = job_.stop.WithBudget(
-      job_.environment.clock, std::min(kShareOfBudget * job_.options.budget_seconds, kMostSeconds));
+  const StopCondition stop = job_.budget.ForQuestions(job_.stop);
   const auto beginning = Begin(job_, search, job_.options.assume_finite_inputs);
   if (!beginning.ok()) {
     return AnswerTheRest("unanswered", absl::StrCat("the original could not be looked at again: ",

@@ -25,7 +25,7 @@ class WhyNot {
   explicit WhyNot(const Job& job);
 
   bool is_asked() const { return !asked_.empty(); }
-  // To be called when the candidates have been chosen. Takes 2 s or a tenth of the budget at most,
+  // To be called when the candidates have been chosen. Takes Budget::ForQuestions at most,
   // apart from what cannot be broken off: making the e-graph of the original anew, and bringing the
   // costs up to date. The e-graph is the same afterwards, even if memory runs out, except that its
   // costs are by all that is known of kernels.

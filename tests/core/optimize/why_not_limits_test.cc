@@ -105,7 +105,6 @@ class WhyNotLimitsTest : public OptimizeTest {
     unasked.why_not.clear();
     for (report::Report* const report : {&unasked, &without->report}) {
       report->phase_seconds.clear();
-      report->search.seconds = 0;  // The search includes the questions.
     }
     EXPECT_EQ(report::ToJson(unasked), report::ToJson(without->report));
     return *std::move(with);

@@ -157,6 +157,17 @@ TEST_F(WhyNotTest, ANewerOpsetIsNeeded) {
   EXPECT_EQ(AskOfFile("hardswish@y", model).answer, "not_taken");
 }
 
+TEST_F(WhyNotTest, AllThatIsTooNewIsNamed) {
+  UseRule("clip-relu: Abs(?x) => Mish(HardSwish(?x))");
+  options_.max_opset = 13;
+  const report::WhyNot answer = AskOfFile(
+      "clip-relu@y", testing::ModelAtOpset(13, "g (float[4] x) => (float[4] y) { y = Abs(x) }")
+                         .SerializeAsString());
+  EXPECT_EQ(answer.answer, "needs_option");
+  EXPECT_THAT(answer.text, HasSubstr("HardSwish, which needs opset 14 and Mish, which needs "
+                                     "opset 18; the result may need opset 13 at most"));
+}
+
 TEST_F(WhyNotTest, InputsMayHoldNaN) {
   const report::WhyNot answer = AskOfFile("nan-guard@y", GuardedSoftmax());
   EXPECT_EQ(answer.answer, "needs_option");
@@ -253,6 +264,14 @@ TEST(QuestionTest, NearNames) {
   const std::vector<std::string> names = {"Conv_12", "Conv_13", "/block/Conv_1", "Relu", "conv_1"};
   EXPECT_EQ(absl::StrJoin(NearNames("Conv_1", names), " "), "conv_1 Conv_12 Conv_13");
   EXPECT_EQ(absl::StrJoin(NearNames("block", names), " "), "/block/Conv_1");
+  // The nearest three, wherever they are, each once.
+  EXPECT_EQ(absl::StrJoin(NearNames("node", {"knives", "knode", "modes", "nodes", "node_1", "mode",
+                                             "node", "mode"}),
+                          " "),
+            "node knode mode");
+  CancelToken token;
+  token.Cancel();
+  EXPECT_THAT(NearNames("Conv_1", names, StopCondition(&token)), IsEmpty());
   EXPECT_THAT(NearNames("something else", names), IsEmpty());
 }
 
