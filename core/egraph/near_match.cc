@@ -10,8 +10,36 @@ namespace {
 
 using Code = Instruction::Code;
 
-// Steps of the machine for one question; a second or so at most.
-constexpr int64_t kMostSteps = 1'000'000;
+// What one search may take, in e-nodes that are looked at; a second or so at most.
+constexpr int64_t kMostSteps = 10'000'000;
+// What a call of a guard counts as, since it may look at many classes.
+constexpr int64_t kStepsOfGuard = 64;
+// What a scan of the whole graph counts as: a step for so many e-nodes that it skips.
+constexpr int64_t kSkippedPerStep = 16;
+// The stop condition is checked after so many steps.
+constexpr int64_t kStepsBetweenChecks = 4096;
+
+// What is left of the steps of one search.
+class Steps {
+ public:
+  explicit Steps(const StopCondition& stop) : stop_(stop) {}
+
+  // Returns false, and will from then on, when no more may be taken.
+  bool Take(int64_t count) {
+    left_ -= count;
+    until_check_ -= count;
+    if (until_check_ <= 0) {
+      until_check_ = kStepsBetweenChecks;
+      if (stop_.ShouldStop()) left_ = -1;
+    }
+    return left_ >= 0;
+  }
+
+ private:
+  const StopCondition& stop_;
+  int64_t left_ = kMostSteps;
+  int64_t until_check_ = 0;  // So that the first step checks.
+};
 
 bool VisitsENodes(Code code) {
   return code == Code::kScan || code == Code::kDown || code == Code::kUp;
@@ -20,16 +48,18 @@ bool VisitsENodes(Code code) {
 // Watches the machine run one plan from one e-node.
 class Observer {
  public:
-  Observer(const Program& program, const Plan& plan, ENodeId seed, int64_t* steps_left,
-           NearMatches* result)
-      : program_(program), plan_(plan), seed_(seed), steps_left_(*steps_left), result_(*result) {}
+  Observer(const Program& program, const Plan& plan, const EGraph& graph, ENodeId seed,
+           Steps* steps, NearMatches* result)
+      : program_(program),
+        plan_(plan),
+        steps_of_scan_(1 + graph.enode_bound() / kSkippedPerStep),
+        seed_(seed),
+        steps_(*steps),
+        result_(*result) {}
   void Watch(const PatternMachine<Observer>* machine) { machine_ = machine; }
 
   bool Reached(size_t at) {
-    if (--steps_left_ < 0) {
-      result_.cut_short = true;
-      return false;
-    }
+    if (!Take(at < plan_.code.size() ? StepsOf(plan_.code[at].code) : 1)) return false;
     // What was found is described only where the search came further than ever, which is seldom.
     if (at < plan_.code.size() && at > furthest_ && plan_.code[at].code != Code::kGuard) {
       furthest_ = at;
@@ -37,6 +67,8 @@ class Observer {
     }
     return true;
   }
+
+  bool Tries() { return Take(1); }
 
   bool GoesOn(size_t at, bool passes) {
     passes_[at] = passes;
@@ -52,12 +84,9 @@ class Observer {
         near.refused.push_back(Refused(plan_.code[at].guard));
       }
     }
-    if (near.is_match()) {
-      AddMatch(std::move(near.match));
-    } else {
-      Offer(std::move(near));
-    }
-    return result_.matches.size() < NearMatches::kMostMatches;
+    if (near.is_match()) return AddMatch(std::move(near.match));
+    Offer(std::move(near));
+    return true;
   }
 
   // The e-node has the operator of the first term, and yet does not fit.
@@ -69,12 +98,29 @@ class Observer {
   }
 
  private:
-  // One match may be found from several e-nodes.
-  void AddMatch(Match match) {
+  bool Take(int64_t count) {
+    if (steps_.Take(count)) return true;
+    result_.cut_short = true;
+    return false;
+  }
+
+  int64_t StepsOf(Code code) const {
+    if (code == Code::kGuard) return kStepsOfGuard;
+    return code == Code::kScan ? steps_of_scan_ : 1;
+  }
+
+  // One match may be found from several e-nodes. Returns false if there is no room for another one.
+  bool AddMatch(Match match) {
     const bool known = std::ranges::any_of(result_.matches, [&](const Match& other) {
       return other.classes == match.classes && other.ops == match.ops;
     });
-    if (!known) result_.matches.push_back(std::move(match));
+    if (known) return true;
+    if (result_.matches.size() == NearMatches::kMostMatches) {
+      result_.cut_short = true;
+      return false;
+    }
+    result_.matches.push_back(std::move(match));
+    return true;
   }
 
   void Offer(NearMatch near) {
@@ -113,8 +159,9 @@ class Observer {
 
   const Program& program_;
   const Plan& plan_;
+  const int64_t steps_of_scan_;
   const ENodeId seed_;
-  int64_t& steps_left_;
+  Steps& steps_;
   NearMatches& result_;
   const PatternMachine<Observer>* machine_ = nullptr;
   size_t furthest_ = 0;
@@ -131,18 +178,21 @@ bool IsNearer(const NearMatch& a, const NearMatch& b) {
 }
 
 NearMatches FindNearMatches(const Program& program, const EGraph& graph,
-                            std::span<const ENodeId> enodes) {
+                            std::span<const ENodeId> enodes, const StopCondition& stop) {
   NearMatches result;
-  int64_t steps_left = kMostSteps;
+  Steps steps(stop);
   for (const Plan& plan : program.deltas) {
     for (const ENodeId enode : enodes) {
-      Observer observer(program, plan, enode, &steps_left, &result);
+      Observer observer(program, plan, graph, enode, &steps, &result);
+      if (!observer.Tries()) break;
       PatternMachine machine(program, plan, graph, observer);
       observer.Watch(&machine);
       const bool fits = machine.RunAt(enode);
       if (!fits && graph.kind(enode) == plan.code[0].kind)
         observer.OfferSeed(graph.class_of(enode));
+      if (result.cut_short) break;
     }
+    if (result.cut_short) break;
   }
   if (!result.matches.empty()) result.nearest.reset();
   return result;

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/stop.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern.h"
 #include "core/egraph/pattern_program.h"
@@ -66,14 +67,16 @@ struct NearMatches {
   // the fewest guards that refuse, then after the most steps. Of equals the first. Nullopt if no
   // e-node of the pattern has the operator of any of these e-nodes.
   std::optional<NearMatch> nearest;
-  // Whether the search was given up, as there are too many ways to look.
+  // Whether the search was given up, because there are more matches or too many ways to look, or
+  // because it was stopped.
   bool cut_short = false;
 };
 
 // Looks for the pattern in a clean graph, with each of the live `enodes` for each e-node of the
-// left side. A pattern with a root that is only a variable is never found.
+// left side. A pattern with a root that is only a variable is never found. Takes a second or so at
+// most, and less where `stop` fires; what was found by then is returned.
 NearMatches FindNearMatches(const Program& program, const EGraph& graph,
-                            std::span<const ENodeId> enodes);
+                            std::span<const ENodeId> enodes, const StopCondition& stop);
 
 // Whether `a` came nearer than `b`.
 bool IsNearer(const NearMatch& a, const NearMatch& b);

@@ -15,12 +15,11 @@
 
 namespace quotient::egraph {
 
-// `Watch` has three functions:
-//   bool Reached(size_t at)                 The machine is about to run instruction `at`;
-//   everything
-//                                           before it fits. False ends the search.
-//   bool GoesOn(size_t at, bool passes)     Whether to go on behind the guard at instruction `at`.
-//   bool Found()                            All instructions fit. False ends the search.
+// `Watch` has these functions. Each that returns false ends the search, except GoesOn.
+//   bool Reached(size_t at): the machine is about to run instruction `at`; all before it fit.
+//   bool Tries(): the machine is about to look at an e-node, or at a use of a class.
+//   bool GoesOn(size_t at, bool passes): whether to go on behind the guard at instruction `at`.
+//   bool Found(): all instructions fit.
 template <typename Watch>
 class PatternMachine {
  public:
@@ -40,7 +39,8 @@ class PatternMachine {
   }
   // Runs a delta (Program::deltas), with this live e-node for the one that the delta starts at.
   // Whether something changed later than something else does not count. Returns false if the e-node
-  // does not fit.
+  // does not fit the first term. Where a leaf of the pattern is not in the graph at all, nothing is
+  // run and nothing is said of the e-node: the result is true.
   bool RunAt(ENodeId seed) {
     if (!LookUpLeaves()) return true;
     if (!Load(plan_.code[0], seed)) return false;
@@ -124,7 +124,7 @@ template <typename Watch>
 template <typename Range>
 bool PatternMachine<Watch>::TryNodes(const Range& nodes, size_t at) {
   for (ENodeId id : nodes) {
-    if (!TryNode(id, at)) return false;
+    if (!watch_.Tries() || !TryNode(id, at)) return false;
   }
   return true;
 }
@@ -136,6 +136,7 @@ bool PatternMachine<Watch>::TryUses(ClassId id, size_t at) {
   const NodeStore& store = graph_.store();
   for (UseId use = store.class_row(graph_.Find(id)).first_use; use.valid();
        use = store.NextUse(use)) {
+    if (!watch_.Tries()) return false;
     const ENodeId node = store.NodeOf(use);
     if (store.PositionOf(use) != position || !graph_.live(node)) continue;
     if (!TryNode(node, at)) return false;

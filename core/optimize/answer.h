@@ -23,6 +23,9 @@ class Answer {
     whole_.answer = std::string(answer);
     whole_.text = std::move(text);
   }
+  void SayNoTime() {
+    Say("no_time", "the time that questions may take was up before this one was answered");
+  }
   void Add(std::string detail) { whole_.details.push_back(std::move(detail)); }
   void Add(const std::vector<std::string>& details) {
     whole_.details.insert(whole_.details.end(), details.begin(), details.end());

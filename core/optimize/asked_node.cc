@@ -43,11 +43,12 @@ std::vector<std::string> AllNames(const Graph& graph) {
 }
 
 // Why a node of the model as it was read is not in the graph that the search starts from.
-std::string WhyRemoved(const Prepared& prepared, NodeId id) {
+std::string WhyRemoved(const Prepared& prepared, NodeId id, const StopCondition& stop) {
   const Graph& graph = prepared.model.graph;
   const model::Node& node = graph.node(id);
   if (!IsLive(graph, id)) return "no output of the model depends on it";
   for (const ValueId output : node.outputs) {
+    if (stop.ShouldStop()) break;
     if (!output.valid()) continue;
     const model::Value* const now = FindValue(prepared.graph, graph.value(output).name);
     if (now != nullptr && now->constant.has_value()) {
@@ -63,11 +64,12 @@ std::string WhyRemoved(const Prepared& prepared, NodeId id) {
 
 }  // namespace
 
-AskedNode FindAskedNode(const Prepared& prepared, absl::string_view name) {
+AskedNode FindAskedNode(const Prepared& prepared, absl::string_view name,
+                        const StopCondition& stop) {
   const NodeId node = FindNode(prepared.graph, name);
   if (node.valid() && IsLive(prepared.graph, node)) return {.node = node};
   const NodeId read = FindNode(prepared.model.graph, name);
-  if (read.valid()) return {.was_removed = true, .why = WhyRemoved(prepared, read)};
+  if (read.valid()) return {.was_removed = true, .why = WhyRemoved(prepared, read, stop)};
   const model::Value* const value = FindValue(prepared.model.graph, name);
   if (value != nullptr) {
     return {.why = absl::StrCat("'", name, "' is ",
@@ -75,7 +77,7 @@ AskedNode FindAskedNode(const Prepared& prepared, absl::string_view name) {
                                 " of the model, and no node")};
   }
   return {.why = absl::StrCat("the model has no node, and no node's output, called '", name, "'",
-                              NearNamesText(name, AllNames(prepared.model.graph)))};
+                              NearNamesText(name, AllNames(prepared.model.graph), stop))};
 }
 
 }  // namespace quotient::optimize

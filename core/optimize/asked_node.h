@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "core/base/stop.h"
 #include "core/model/graph.h"
 #include "core/optimize/prepared.h"
 
@@ -21,7 +22,9 @@ struct AskedNode {
   std::string why;
 };
 
-// Finds a node by its name, or else by the name of one of its outputs.
-AskedNode FindAskedNode(const Prepared& prepared, absl::string_view name);
+// Finds a node by its name, or else by the name of one of its outputs. When `stop` fires, `why` has
+// less to say.
+AskedNode FindAskedNode(const Prepared& prepared, absl::string_view name,
+                        const StopCondition& stop);
 
 }  // namespace quotient::optimize

@@ -19,6 +19,9 @@ constexpr double kLeastRescue = 0.25;
 constexpr double kLeastMeasuringSeconds = 2;
 // A job does not wait longer than this for a race, however large its budget.
 constexpr double kMostMeasuringSeconds = 30;
+// What questions may take, of the budget and at most.
+constexpr double kQuestionsShare = 0.1;
+constexpr double kMostQuestionSeconds = 2;
 
 }  // namespace
 
@@ -51,6 +54,10 @@ SearchTime Budget::ForSearch() const {
   const double seconds = std::min(wanted, left);
   return {.grow_seconds = std::min(kGrowShare * wanted, kGrowShareOfRest * seconds),
           .seconds = seconds};
+}
+
+StopCondition Budget::ForQuestions(const StopCondition& stop) const {
+  return stop.WithBudget(clock_, std::min(kQuestionsShare * seconds_, kMostQuestionSeconds));
 }
 
 double Budget::ForMeasuring() const {

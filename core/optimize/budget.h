@@ -10,6 +10,9 @@
 //   package, verify             0.8   only one candidate is still checked after that
 //   measure                     1
 //
+// Questions (Options::why_not) are answered behind the search, in a tenth of the budget and in 2
+// seconds at most.
+//
 // A phase that begins late still gets the least that it needs to be of any use, and what has been
 // begun (one check of a graph, one run) is not broken off. No result is returned unchecked, so a
 // job takes at least as long as evaluating the original and one candidate on all sets of inputs.
@@ -40,6 +43,8 @@ class Budget {
   // For searches without wrong rules, which are not expected to be needed.
   StopCondition ForRescue(const StopCondition& stop) const;
   SearchTime ForSearch() const;
+  // For answering all questions of the user, from when this is called.
+  StopCondition ForQuestions(const StopCondition& stop) const;
   // Seconds for running graphs against each other.
   double ForMeasuring() const;
   // Seconds until the budget is used up; 0 afterwards.

@@ -42,7 +42,6 @@ class Searcher {
     Report();
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     QUOTIENT_RETURN_IF_ERROR(Choose());
-    result_.figures.seconds = SecondsSpent();
     return std::move(result_);
   }
 
@@ -111,6 +110,7 @@ class Searcher {
                                      .report_progress = [this] { Report(); }};
     QUOTIENT_ASSIGN_OR_RETURN(Choices choices, ChooseCandidates(*grown, model_, settings, stop_));
     result_.figures.kernels_measured = choices.kernels_measured;
+    result_.figures.seconds = SecondsSpent();
     if (settings_.look) settings_.look(*grown, choices.found, result_.figures);
     result_.found = std::move(choices.found);
     if (model_.measures()) {

@@ -1,12 +1,14 @@
 // The questions are answered in this order; the first that fits is the answer:
 //
 //   1. the node: there is none, or it was removed before the search;
-//   2. the rule: disabled;
+//   2. the rule: there is none, or it is disabled;
 //   3. the candidates: some use what the rule makes there. Then what is decided will be the answer;
-//   4. the e-graph: it was applied there, but no candidate uses it; it matches, but was not
-//   applied (`unused_rewrite` says why);
+//   4. the e-graph: the rule was applied there, but no candidate uses it; or it matches, but was
+//      not applied (`unused_rewrite` says why);
 //   5. the pattern, in the original graph and in the e-graph: a guard refuses, or a part is
-//   missing.
+//      missing.
+//
+// Where time is up before it is known which fits, the answer is that.
 
 #include "core/optimize/inquiry.h"
 
@@ -21,6 +23,7 @@
 #include "core/ops/op.h"
 #include "core/optimize/answer.h"
 #include "core/optimize/asked_node.h"
+#include "core/optimize/class_set.h"
 #include "core/optimize/mismatch_text.h"
 #include "core/optimize/rule_at_node.h"
 #include "core/optimize/unused_rewrite.h"
@@ -46,11 +49,12 @@ class Inquiry {
  public:
   // Borrows all.
   Inquiry(const Job& job, const EndedSearch& search, const Beginning& beginning,
-          const Question& question)
+          const Question& question, const StopCondition& stop)
       : job_(job),
         search_(search),
         beginning_(beginning),
         question_(question),
+        stop_(stop),
         tensors_(search.grown.tensors()),
         graph_(*tensors_.egraph) {}
 
@@ -61,19 +65,22 @@ class Inquiry {
 
  private:
   void AskInOrder() {
-    const AskedNode asked = FindAskedNode(search_.prepared, question_.node);
+    const AskedNode asked = FindAskedNode(search_.prepared, question_.node, stop_);
     if (!asked.node.valid()) {
       return answer_.Say(asked.was_removed ? "removed" : "no_node", asked.why);
     }
     const std::optional<size_t> rule = IndexOf(beginning_.rules.rules(), question_.rule);
-    if (!rule.has_value()) return answer_.Say("no_rule", "there is no such rule");
+    if (!rule.has_value()) return answer_.Say("no_rule", "the job has no such rule");
+    asked_rule_ = beginning_.rules.rules()[*rule];
     FindClasses(asked.node);
-    before_ = LookAround(*beginning_.rules.rules()[*rule], beginning_.tensors, classes_);
+    before_ = LookAround(*asked_rule_, beginning_.tensors, classes_, stop_);
+    if (stop_.ShouldStop()) return answer_.SayNoTime();
     const std::optional<size_t> used = IndexOf(search_.grown.rules(), question_.rule);
     if (!used.has_value()) return SayDisabled();
     rule_ = search_.grown.rules()[*used];
     const auto origin = static_cast<egraph::Origin>(*used + 1);
-    after_ = LookAround(*rule_, tensors_, classes_);
+    after_ = LookAround(*rule_, tensors_, classes_, stop_);
+    if (stop_.ShouldStop()) return answer_.SayNoTime();
     NameRoots();
     for (size_t i = 0; i < search_.found.size(); ++i) {
       if (Uses(search_.found[i].journal, question_.rule, places_)) found_.insert(i);
@@ -82,10 +89,11 @@ class Inquiry {
     std::vector<Match> matches = after_.matches;
     matches.insert(matches.end(), before_.matches.begin(), before_.matches.end());
     const UnusedRewrite rewrite{*rule_, origin, roots_, after_.matches};
-    if (WasApplied(*rule_, origin, graph_, matches, roots_)) {
-      return ExplainNotChosen(job_, search_, rewrite, &answer_);
+    if (WasApplied(*rule_, origin, graph_, matches, roots_, stop_)) {
+      return ExplainNotChosen(search_, rewrite, stop_, &answer_);
     }
-    if (!after_.matches.empty()) return ExplainNotApplied(job_, search_, rewrite, &answer_);
+    if (stop_.ShouldStop()) return answer_.SayNoTime();
+    if (!after_.matches.empty()) return ExplainNotApplied(job_, search_, rewrite, stop_, &answer_);
     SayNoMatch();
   }
 
@@ -125,18 +133,14 @@ class Inquiry {
       roots_.insert(roots_.end(), look->roots.begin(), look->roots.end());
     }
     if (rule_->programs().empty()) roots_.insert(roots_.end(), classes_.begin(), classes_.end());
+    const ClassSet roots(graph_, roots_);
     for (uint32_t i = 0; i < tensors_.class_of_value.size(); ++i) {
       const ClassId cls = tensors_.class_of_value[i];
-      if (!cls.valid() || !IsRoot(cls)) continue;
+      if (!cls.valid() || !roots.contains(cls)) continue;
       const model::Value& value = tensors_.original.values[i];
       places_.insert(value.name);
       if (value.producer.valid()) places_.insert(domain::SiteName(tensors_, value.producer));
     }
-  }
-
-  bool IsRoot(ClassId id) const {
-    return std::ranges::any_of(roots_,
-                               [&](ClassId root) { return graph_.Find(root) == graph_.Find(id); });
   }
 
   void SayDisabled() {
@@ -153,7 +157,7 @@ class Inquiry {
 
   void SayNoMatch() {
     if (!before_.matches.empty()) {
-      answer_.Say("refused",
+      answer_.Say(IsRefused(after_) ? "refused" : "no_match",
                   "it matches in the original graph, but no more once other rules were applied");
       Explain(after_, ENodeText(tensors_, search_.grown.rules()), "");
       answer_.Add(HowItEnded(job_, search_));
@@ -164,7 +168,7 @@ class Inquiry {
         after_.nearest.has_value() &&
         (!before_.nearest.has_value() || egraph::IsNearer(*after_.nearest, *before_.nearest));
     const RuleAtNode& look = other_rules_helped ? after_ : before_;
-    const bool is_guard = look.nearest.has_value() && !look.nearest->missing.has_value();
+    const bool is_guard = IsRefused(look);
     const std::string where = other_rules_helped ? "even where other rules have rewritten, " : "";
     answer_.Say(is_guard ? "refused" : "no_match",
                 absl::StrCat(where, is_guard ? "the pattern matches, but a guard refuses"
@@ -177,17 +181,31 @@ class Inquiry {
     if (is_guard) SayFinite();
   }
 
-  // Whether guards would let it pass if float inputs were known to be finite.
+  // Whether the whole pattern was found and only guards refuse.
+  static bool IsRefused(const RuleAtNode& look) {
+    return look.nearest.has_value() && !look.nearest->missing.has_value();
+  }
+
+  // Says whether guards would let it pass if float inputs were known to be finite.
   void SayFinite() {
     if (job_.options.assume_finite_inputs) return;
+    if (WouldPassIfFinite()) {
+      answer_.Say("needs_option",
+                  "the pattern matches, but a guard refuses, as inputs may hold NaN or infinities "
+                  "(--assume-finite-inputs)");
+    } else if (stop_.ShouldStop()) {
+      answer_.Add("there was no time to try whether --assume-finite-inputs would help");
+    }
+  }
+
+  bool WouldPassIfFinite() const {
+    if (stop_.ShouldStop()) return false;
     const auto finite = Begin(job_, search_, /*assume_finite_inputs=*/true);
-    if (!finite.ok()) return;
-    const size_t index = *IndexOf((*finite)->rules.rules(), question_.rule);
-    const Rule& rule = *(*finite)->rules.rules()[index];
-    if (LookAround(rule, (*finite)->tensors, classes_).matches.empty()) return;
-    answer_.Say("needs_option",
-                "the pattern matches, but a guard refuses, as inputs may hold NaN or infinities "
-                "(--assume-finite-inputs)");
+    if (!finite.ok()) return false;
+    const auto rules = (*finite)->rules.rules();
+    const std::optional<size_t> index = IndexOf(rules, question_.rule);
+    return index.has_value() &&
+           !LookAround(*rules[*index], (*finite)->tensors, classes_, stop_).matches.empty();
   }
 
   void SayNoSite() {
@@ -197,6 +215,7 @@ class Inquiry {
         "e-graph that the search ended with");
     answer_.Add(
         "it is written by hand and has no pattern, so no part of it can be named that is missing");
+    WarnIfCutShort(after_);
     const egraph::Anchors* const anchors = rule_->anchors();
     if (anchors == nullptr || anchors->of_any_kind) return;
     std::vector<std::string> operators;
@@ -206,20 +225,18 @@ class Inquiry {
         operators.emplace_back(def->name);
       }
     }
-    answer_.Add(absl::StrCat(
-        "it looks around ", absl::StrJoin(operators, ", "), ": ",
-        beginning_.rules.rules()[*IndexOf(beginning_.rules.rules(), question_.rule)]->equation()));
+    answer_.Add(absl::StrCat("it looks around ", absl::StrJoin(operators, ", "), ": ",
+                             asked_rule_->equation()));
   }
 
   // Adds what a pattern that does not match lacks. The first line begins with `opening`.
   void Explain(const RuleAtNode& look, const ENodeText& text, absl::string_view opening) {
-    if (look.cut_short)
-      answer_.Add("there was too much to look at, so a match may have been missed");
+    WarnIfCutShort(look);
     if (!look.nearest.has_value()) {
-      if (rule_programs().empty()) return;
+      const std::vector<const egraph::Program*> programs = asked_rule_->programs();
+      if (programs.empty()) return;
       std::vector<std::string> lefts;
-      for (const egraph::Program* const program : rule_programs())
-        lefts.push_back(LeftText(*program));
+      for (const egraph::Program* const program : programs) lefts.push_back(LeftText(*program));
       answer_.Add(absl::StrCat(opening, "expected one of the operators of ",
                                absl::StrJoin(lefts, "  or  "), ", but the node is ",
                                NodeText(text)));
@@ -233,9 +250,9 @@ class Inquiry {
       answer_.Add(text.Refusal(near, refused));
   }
 
-  std::vector<const egraph::Program*> rule_programs() const {
-    const auto rules = beginning_.rules.rules();
-    return rules[*IndexOf(rules, question_.rule)]->programs();
+  void WarnIfCutShort(const RuleAtNode& look) {
+    if (!look.cut_short) return;
+    answer_.Add("there was too much to look at, so a match may have been missed");
   }
 
   std::string NodeText(const ENodeText& text) const {
@@ -247,24 +264,26 @@ class Inquiry {
   const EndedSearch& search_;
   const Beginning& beginning_;
   const Question& question_;
+  const StopCondition& stop_;
   Answer answer_{question_};
   const domain::TensorEGraph& tensors_;  // Of the e-graph that the search ended with.
   const egraph::EGraph& graph_;
 
-  std::vector<ClassId> classes_;  // Of the node's outputs, when both e-graphs began.
-  RuleAtNode before_;             // In the original graph.
-  RuleAtNode after_;              // In the e-graph that the search ended with.
-  const Rule* rule_ = nullptr;
-  std::vector<ClassId> roots_;    // What the rule makes equal at the node.
-  std::set<std::string> places_;  // Findings::places
-  std::set<size_t> found_;        // Findings::found
+  std::vector<ClassId> classes_;      // Of the node's outputs, when both e-graphs began.
+  RuleAtNode before_;                 // In the original graph.
+  RuleAtNode after_;                  // In the e-graph that the search ended with.
+  const Rule* asked_rule_ = nullptr;  // Of the beginning: there also if it is disabled.
+  const Rule* rule_ = nullptr;        // Of the search.
+  std::vector<ClassId> roots_;        // What the rule makes equal at the node.
+  std::set<std::string> places_;      // Findings::places
+  std::set<size_t> found_;            // Findings::found
 };
 
 }  // namespace
 
 Findings Inquire(const Job& job, const EndedSearch& search, const Beginning& beginning,
-                 const Question& question) {
-  return Inquiry(job, search, beginning, question).Run();
+                 const Question& question, const StopCondition& stop) {
+  return Inquiry(job, search, beginning, question, stop).Run();
 }
 
 bool Uses(const std::vector<report::JournalEntry>& journal, const std::string& rule,

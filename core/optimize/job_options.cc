@@ -186,7 +186,7 @@ std::vector<JobOption> MakeRows() {
        .flag = "why-not",
        .placeholder = "RULE@NODE",
        .help = "say why what this rule makes at this node (or at the node of this value) is not in "
-               "the result",
+               "the result; takes up to a tenth of the budget, and 2s at most",
        .is_of_report = true,
        .check = [](const Options& options) { return CheckQuestions(options.why_not); }},
   };

@@ -1,6 +1,7 @@
 #include "core/optimize/mismatch_text.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -8,6 +9,7 @@
 #include "core/domain/selection.h"
 #include "core/egraph/pattern_text.h"
 #include "core/egraph/ranges.h"
+#include "core/optimize/listing.h"
 
 namespace quotient::optimize {
 namespace {
@@ -17,29 +19,32 @@ using egraph::ClassId;
 using egraph::ENodeId;
 using egraph::Instruction;
 
-constexpr size_t kMostListed = 4;
-
 std::string Quoted(absl::string_view name) { return absl::StrCat("'", name, "'"); }
 
-// "a, b and 3 more".
-std::string Listed(const std::vector<std::string>& items, absl::string_view none) {
-  if (items.empty()) return std::string(none);
-  const size_t shown = std::min(items.size(), kMostListed);
-  std::string text = absl::StrJoin(items.begin(), items.begin() + static_cast<long>(shown), ", ");
-  if (shown < items.size()) absl::StrAppend(&text, " and ", items.size() - shown, " more");
-  return text;
+// The value of a scalar constant: " 0.5". Empty for others, since a report must not carry weights,
+// and for strings.
+std::string ScalarText(const model::Tensor& tensor) {
+  if (tensor.elements() != 1 || !model::IsComputable(tensor.dtype())) return "";
+  return absl::StrCat(" ", tensor.GetDouble(0));
 }
 
-// "0.5", "[1, 2, 3, 4, ..]"; empty for elements that are no numbers.
-std::string Elements(const model::Tensor& tensor) {
-  if (!model::IsComputable(tensor.dtype())) return "";
-  if (tensor.elements() == 1) return absl::StrCat(" ", tensor.GetDouble(0));
-  std::vector<std::string> elements;
-  for (int64_t i = 0; i < std::min<int64_t>(tensor.elements(), kMostListed); ++i) {
-    elements.push_back(absl::StrCat(tensor.GetDouble(i)));
+// The attributes without tensors and lists of floats, which may be weights, too. "" if there are
+// none.
+std::string AttributesText(const model::AttributeMap& attributes) {
+  model::AttributeMap shown;
+  for (const auto& [name, value] : attributes) {
+    const bool may_be_weights = std::holds_alternative<model::Tensor>(value) ||
+                                std::holds_alternative<model::Floats>(value);
+    if (!may_be_weights) shown.Set(name, value);
   }
-  const bool all = tensor.elements() <= static_cast<int64_t>(kMostListed);
-  return absl::StrCat(" [", absl::StrJoin(elements, ", "), all ? "]" : ", ..]");
+  return ToString(shown);
+}
+
+// "Transpose{perm=[1,0]}"
+std::string WordText(const domain::TensorDomain& domain, egraph::OpId op) {
+  const OpWord& word = domain.word(op);
+  if (word.sort != OpWord::Sort::kOperator) return domain.Name(op);
+  return absl::StrCat(word.name, AttributesText(word.attributes));
 }
 
 std::string AsOperand(uint32_t position) { return absl::StrCat("operand ", position + 1); }
@@ -69,7 +74,7 @@ std::string ENodeText::Typed(ClassId id) const {
   if (data.absent) return "an operand that is left out";
   std::string text = absl::StrCat(Name(id), ": ", ToString(data.type));
   if (data.constant.has_value()) {
-    absl::StrAppend(&text, ", constant", Elements(*data.constant));
+    absl::StrAppend(&text, ", constant", ScalarText(*data.constant));
   } else if (data.weight_only) {
     absl::StrAppend(&text, ", computed from constants");
   } else {
@@ -102,37 +107,39 @@ std::string ENodeText::Of(ENodeId node) const {
 std::string ENodeText::InDetail(ENodeId node) const {
   const egraph::ENodeView view = graph_.node(node);
   const OpWord& word = tensors_.domain->word(view.op);
-  const std::string attributes = ToString(word.attributes);
+  const std::string attributes = AttributesText(word.attributes);
   return absl::StrCat(Of(node), attributes.empty() ? "" : " ", attributes, " with ",
                       Counted(std::ssize(view.children), "operand"));
 }
 
 std::string ENodeText::MadeBy(ClassId id) const {
-  std::vector<std::string> makers;
-  for (const ENodeId node : graph_.nodes(graph_.Find(id))) makers.push_back(InDetail(node));
-  return absl::StrCat(Name(id), " is ", Listed(makers, "made by nothing"));
+  Listing makers;
+  for (const ENodeId node : graph_.nodes(graph_.Find(id))) {
+    makers.Add([&] { return InDetail(node); });
+  }
+  return absl::StrCat(Name(id), " is ", makers.Text("made by nothing"));
 }
 
 std::string ENodeText::ReadBy(ClassId id) const {
   const ClassId cls = graph_.Find(id);
-  std::vector<std::string> readers;
+  Listing readers;
   graph_.store().ForEachUse(cls, [&](ENodeId node, uint32_t position) {
-    if (graph_.live(node)) {
-      readers.push_back(absl::StrCat(InDetail(node), " as ", AsOperand(position)));
-    }
+    if (!graph_.live(node)) return;
+    readers.Add([&] { return absl::StrCat(InDetail(node), " as ", AsOperand(position)); });
   });
   const bool is_output =
       std::ranges::any_of(tensors_.roots, [&](ClassId root) { return graph_.Find(root) == cls; });
-  return absl::StrCat(Name(id), " is read by ", Listed(readers, "nothing"),
+  return absl::StrCat(Name(id), " is read by ", readers.Text("nothing"),
                       is_output ? ", and is an output of the model" : "");
 }
 
 std::string ENodeText::Missing(const egraph::NearMatch& near) const {
   const egraph::NearMatch::Missing& missing = *near.missing;
   const std::string wanted = ToText(*missing.term);
-  const std::string exactly = missing.op.valid() ? absl::StrCat(", with the attributes of ",
-                                                                tensors_.domain->Name(missing.op))
-                                                 : "";
+  const std::string exactly =
+      missing.op.valid()
+          ? absl::StrCat(", with the attributes of ", WordText(*tensors_.domain, missing.op))
+          : "";
   switch (missing.step.code) {
     case Instruction::Code::kUp:
       return absl::StrCat("expected ", wanted, exactly, " to read ", Name(missing.in), " as ",
@@ -152,11 +159,13 @@ std::string ENodeText::Missing(const egraph::NearMatch& near) const {
 }
 
 std::string ENodeText::Argument(const egraph::RefusedGuard::Argument& argument, char sort) const {
-  if (sort == 'o') return tensors_.domain->Name(argument.op);
+  if (sort == 'o') return WordText(*tensors_.domain, argument.op);
   if (sort == 'c') return Typed(argument.id);
-  std::vector<std::string> items;
-  for (const ClassId id : argument.list) items.push_back(Typed(id));
-  return absl::StrCat("(", Listed(items, ""), ")");
+  Listing items;
+  for (const ClassId id : argument.list) {
+    items.Add([&] { return Typed(id); });
+  }
+  return absl::StrCat("(", items.Text(""), ")");
 }
 
 std::string ENodeText::Refusal(const egraph::NearMatch& near,

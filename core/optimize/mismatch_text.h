@@ -22,7 +22,8 @@ class ENodeText {
 
   // The name of the class: that of its first value in the original, in quotes, or "a new value".
   std::string Name(egraph::ClassId id) const;
-  // The name with its type and with what is known of the value.
+  // The name with its type and with what is known of the value. Of constants only scalars are
+  // shown with their values, as reports must not carry weights.
   std::string Typed(egraph::ClassId id) const;
   // "Relu 'relu_3'", or with a rule's name for an e-node that the rule made.
   std::string Of(egraph::ENodeId node) const;
@@ -33,7 +34,8 @@ class ENodeText {
   std::string Missing(const egraph::NearMatch& near) const;
   // A guard that refuses, as the rule has it, and its arguments.
   std::string Refusal(const egraph::NearMatch& near, const egraph::RefusedGuard& refused) const;
-  // "?x, ?y": the terms of the pattern that were found, and where; a line each.
+  // The terms of the pattern that were found, and where, a line each: "found Relu(?x) at Relu
+  // 'relu_3'".
   std::vector<std::string> Found(const egraph::NearMatch& near) const;
 
  private:
@@ -44,8 +46,7 @@ class ENodeText {
   const domain::TensorEGraph& tensors_;
   const egraph::EGraph& graph_ = *tensors_.egraph;
   const std::span<const egraph::Rule* const> rules_;
-  std::vector<std::string>
-      names_;  // By canonical ClassId; empty if the original has no such value.
+  std::vector<std::string> names_;  // By canonical ClassId. Empty where the original has no value.
 };
 
 // The left sides of a pattern as the rule has them, without its guards.

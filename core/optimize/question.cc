@@ -23,8 +23,13 @@ absl::Status Invalid(absl::string_view problem) {
   return MakeError(Reason::kOptionInvalid, absl::StrCat("why-not: ", problem));
 }
 
-// The least number of characters to insert, to delete or to replace.
-size_t Distance(absl::string_view a, absl::string_view b) {
+// Time is looked at whenever so many names have been compared.
+constexpr size_t kNamesBetweenChecks = 1024;
+
+// The least number of characters to insert, to delete or to replace. If that is more than `most`,
+// then any number that is.
+size_t Distance(absl::string_view a, absl::string_view b, size_t most) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -34,6 +39,7 @@ size_t Distance(absl::string_view a, absl::string_view b) {
       diagonal = row[j];
       row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
     }
+    if (*std::ranges::min_element(row) > most) return most + 1;
   }
   return row.back();
 }
@@ -63,32 +69,36 @@ absl::Status CheckQuestions(const std::vector<std::string>& texts) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> NearNames(absl::string_view wanted,
-                                   const std::vector<std::string>& names) {
+std::vector<std::string> NearNames(absl::string_view wanted, const std::vector<std::string>& names,
+                                   const StopCondition& stop) {
   constexpr size_t kMost = 3;
   const std::string asked = absl::AsciiStrToLower(wanted.substr(0, kMostCompared));
-  const size_t farthest = std::max<size_t>(2, asked.size() / 4);
-  std::vector<std::pair<size_t, absl::string_view>> near;
-  for (const std::string& name : names) {
-    const std::string lower =
-        absl::AsciiStrToLower(absl::string_view(name).substr(0, kMostCompared));
+  size_t farthest = std::max<size_t>(2, asked.size() / 4);
+  std::vector<std::pair<size_t, absl::string_view>> near;  // Sorted, each once.
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i % kNamesBetweenChecks == 0 && stop.ShouldStop()) break;
+    const absl::string_view name = names[i];
+    const std::string lower = absl::AsciiStrToLower(name.substr(0, kMostCompared));
     if (lower.empty()) continue;
     const bool is_part = absl::StrContains(lower, asked);
-    const size_t distance = Distance(asked, lower);
-    if (is_part || distance <= farthest) near.emplace_back(distance, name);
+    const size_t distance =
+        is_part ? lower.size() - asked.size() : Distance(asked, lower, farthest);
+    if (!is_part && distance > farthest) continue;
+    const std::pair<size_t, absl::string_view> found(distance, name);
+    const auto at = std::ranges::lower_bound(near, found);
+    if (at != near.end() && *at == found) continue;
+    near.insert(at, found);
+    if (near.size() > kMost) near.pop_back();
+    if (near.size() == kMost) farthest = std::min(farthest, near.back().first);
   }
-  std::ranges::sort(near);
-  const auto repeated = std::ranges::unique(near);
-  near.erase(repeated.begin(), repeated.end());
   std::vector<std::string> best;
-  for (const auto& [distance, name] : near) {
-    if (best.size() < kMost) best.emplace_back(name);
-  }
+  for (const auto& [distance, name] : near) best.emplace_back(name);
   return best;
 }
 
-std::string NearNamesText(absl::string_view wanted, const std::vector<std::string>& names) {
-  const std::vector<std::string> near = NearNames(wanted, names);
+std::string NearNamesText(absl::string_view wanted, const std::vector<std::string>& names,
+                          const StopCondition& stop) {
+  const std::vector<std::string> near = NearNames(wanted, names, stop);
   if (near.empty()) return "";
   return absl::StrCat(", but '", absl::StrJoin(near, "' or '"), "'");
 }

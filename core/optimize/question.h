@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/stop.h"
 
 namespace quotient::optimize {
 
@@ -27,10 +28,13 @@ absl::StatusOr<Question> ParseQuestion(absl::string_view text);
 absl::Status CheckQuestions(const std::vector<std::string>& texts);
 
 // The names, at most three, that a user may have meant by `wanted`: those with the fewest
-// differences in characters, or of which it is a part.
-std::vector<std::string> NearNames(absl::string_view wanted, const std::vector<std::string>& names);
+// differences in characters, or of which it is a part. Only those that were looked at when `stop`
+// fires.
+std::vector<std::string> NearNames(absl::string_view wanted, const std::vector<std::string>& names,
+                                   const StopCondition& stop = StopCondition());
 
 // ", but 'a' or 'b'": what near names add to a sentence. Empty if there are none.
-std::string NearNamesText(absl::string_view wanted, const std::vector<std::string>& names);
+std::string NearNamesText(absl::string_view wanted, const std::vector<std::string>& names,
+                          const StopCondition& stop = StopCondition());
 
 }  // namespace quotient::optimize

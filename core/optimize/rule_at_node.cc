@@ -5,6 +5,8 @@
 
 #include "core/egraph/pattern_program.h"
 #include "core/egraph/ranges.h"
+#include "core/optimize/class_set.h"
+#include "core/optimize/on_trial.h"
 
 namespace quotient::optimize {
 namespace {
@@ -16,29 +18,33 @@ using egraph::Match;
 // Of a rule by hand, how many matches are looked at.
 constexpr size_t kMostByHand = 2000;
 
-bool IsAmong(const EGraph& graph, ClassId id, std::span<const ClassId> classes) {
-  return std::ranges::any_of(classes,
-                             [&](ClassId other) { return graph.Find(other) == graph.Find(id); });
-}
+// Applications of rules that are compared between two looks at the time.
+constexpr int64_t kBetweenChecks = 1024;
 
 class Collector final : public egraph::MatchSink {
  public:
+  explicit Collector(const StopCondition& stop) : stop_(stop) {}
   bool Add(Match match) override {
     matches.push_back(std::move(match));
-    return matches.size() < kMostByHand;
+    is_cut_short = matches.size() == kMostByHand || stop_.ShouldStop();
+    return !is_cut_short;
   }
   std::vector<Match> matches;
+  bool is_cut_short = false;
+
+ private:
+  const StopCondition& stop_;
 };
 
 RuleAtNode LookAroundPatterns(std::span<const egraph::Program* const> programs, const EGraph& graph,
-                              std::span<const ClassId> classes) {
+                              std::span<const ClassId> classes, const StopCondition& stop) {
   std::vector<egraph::ENodeId> enodes;
   for (const ClassId cls : classes) {
     for (const egraph::ENodeId node : graph.nodes(graph.Find(cls))) enodes.push_back(node);
   }
   RuleAtNode result;
   for (uint32_t i = 0; i < programs.size(); ++i) {
-    egraph::NearMatches near = egraph::FindNearMatches(*programs[i], graph, enodes);
+    egraph::NearMatches near = egraph::FindNearMatches(*programs[i], graph, enodes, stop);
     const size_t num_roots = programs[i]->search.root_registers.size();
     for (Match& match : near.matches) {
       match.alternative = i;
@@ -60,28 +66,32 @@ RuleAtNode LookAroundPatterns(std::span<const egraph::Program* const> programs, 
 std::vector<ClassId> RootsOf(const egraph::Rule& rule, const Match& match, EGraph& graph) {
   const size_t unions_before = graph.proofs()->unions().size();
   const uint32_t classes_before = graph.class_bound();
-  graph.Mark();
   std::vector<ClassId> roots;
-  if (rule.Apply(graph, match, /*origin=*/1).ok()) {
+  OnTrial(graph, [&] {
+    if (!rule.Apply(graph, match, /*origin=*/1).ok()) return;
     for (const egraph::UnionRecord& record : graph.proofs()->unions().subspan(unions_before)) {
       for (const ClassId side : {record.a, record.b}) {
         if (side.value() < classes_before) roots.push_back(side);
       }
     }
-  }
-  graph.Rollback();
+  });
   return roots;
 }
 
 RuleAtNode LookAroundByHand(const egraph::Rule& rule, EGraph& graph,
-                            std::span<const ClassId> classes) {
-  Collector all;
+                            std::span<const ClassId> classes, const StopCondition& stop) {
+  Collector all(stop);
   rule.Search(graph, all);
   RuleAtNode result;
-  result.cut_short = all.matches.size() == kMostByHand;
+  result.cut_short = all.is_cut_short;
+  const ClassSet of_node(graph, classes);
+  const auto is_of_node = [&](ClassId id) { return of_node.contains(id); };
   for (Match& match : all.matches) {
+    if (stop.ShouldStop()) {
+      result.cut_short = true;
+      break;
+    }
     const std::vector<ClassId> roots = RootsOf(rule, match, graph);
-    const auto is_of_node = [&](ClassId id) { return IsAmong(graph, id, classes); };
     if (std::ranges::none_of(match.classes, is_of_node) &&
         std::ranges::none_of(roots, is_of_node)) {
       continue;
@@ -95,20 +105,20 @@ RuleAtNode LookAroundByHand(const egraph::Rule& rule, EGraph& graph,
 }  // namespace
 
 RuleAtNode LookAround(const egraph::Rule& rule, const domain::TensorEGraph& tensors,
-                      std::span<const ClassId> classes) {
+                      std::span<const ClassId> classes, const StopCondition& stop) {
   const std::vector<const egraph::Program*> programs = rule.programs();
-  if (programs.empty()) return LookAroundByHand(rule, *tensors.egraph, classes);
-  return LookAroundPatterns(programs, *tensors.egraph, classes);
+  if (programs.empty()) return LookAroundByHand(rule, *tensors.egraph, classes, stop);
+  return LookAroundPatterns(programs, *tensors.egraph, classes, stop);
 }
 
 bool WasApplied(const egraph::Rule& rule, egraph::Origin origin, const EGraph& graph,
-                std::span<const Match> matches, std::span<const ClassId> roots) {
-  bool was = false;
+                std::span<const Match> matches, std::span<const ClassId> roots,
+                const StopCondition& stop) {
   if (rule.programs().empty()) {
-    for (const egraph::UnionRecord& record : graph.proofs()->unions()) {
-      was |= record.origin == origin && IsAmong(graph, record.a, roots);
-    }
-    return was;
+    const ClassSet all(graph, roots);
+    return std::ranges::any_of(graph.proofs()->unions(), [&](const egraph::UnionRecord& record) {
+      return record.origin == origin && all.contains(record.a);
+    });
   }
   const auto is_applied_by = [&](const Match& match, const egraph::ProofLog::Application& by) {
     if (match.classes.size() != by.classes.size() || match.ops.size() != by.ops.size())
@@ -121,9 +131,13 @@ bool WasApplied(const egraph::Rule& rule, egraph::Origin origin, const EGraph& g
     }
     return true;
   };
+  bool was = false;
+  bool is_time_up = false;
+  int64_t compared = 0;
   graph.proofs()->ForEachApplication([&](const egraph::ProofLog::Application& by) {
-    if (by.origin != origin) return;
-    was |=
+    if (was || is_time_up || by.origin != origin) return;
+    if (compared++ % kBetweenChecks == 0) is_time_up = stop.ShouldStop();
+    was =
         std::ranges::any_of(matches, [&](const Match& match) { return is_applied_by(match, by); });
   });
   return was;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 #include "absl/strings/str_join.h"
 #include "core/egraph/ranges.h"
 #include "core/optimize/forced_cost.h"
+#include "core/optimize/listing.h"
 #include "core/optimize/mismatch_text.h"
+#include "core/optimize/on_trial.h"
 
 namespace quotient::optimize {
 namespace {
@@ -20,24 +23,35 @@ using egraph::ClassId;
 using egraph::ENodeId;
 using egraph::Match;
 
-// Where two graphs are compared, at most this many e-nodes of each are named.
-constexpr size_t kMostKernels = 4;
 // At most this many of the matches at one node are tried.
 constexpr size_t kMostTried = 8;
-// An extraction for an answer takes some milliseconds for most models, and at most this long.
-constexpr double kExtractSeconds = 2;
 
 std::string Us(double us) { return absl::StrFormat("%.2f us", us); }
+
+// Lets a domain make operators of every opset, until the end of its life.
+class AnyOpset {
+ public:
+  AnyOpset(domain::TensorDomain& domain, int max_opset) : domain_(domain), max_opset_(max_opset) {
+    domain_.LimitOpset(std::numeric_limits<int>::max());
+  }
+  ~AnyOpset() { domain_.LimitOpset(max_opset_); }
+  AnyOpset(const AnyOpset&) = delete;
+  AnyOpset& operator=(const AnyOpset&) = delete;
+
+ private:
+  domain::TensorDomain& domain_;
+  const int max_opset_;
+};
 
 // Explains why one rewrite is not used.
 class Explanation {
  public:
   // Borrows all.
-  Explanation(const Job& job, const EndedSearch& search, const UnusedRewrite& rewrite,
+  Explanation(const EndedSearch& search, const UnusedRewrite& rewrite, const StopCondition& stop,
               Answer& answer)
-      : job_(job),
-        search_(search),
+      : search_(search),
         rewrite_(rewrite),
+        stop_(stop),
         answer_(answer),
         tensors_(search.grown.tensors()),
         graph_(*tensors_.egraph) {}
@@ -47,6 +61,7 @@ class Explanation {
                 "it was applied, but no graph that was chosen from the e-graph uses it");
     search_.grown.costs().SetBasis(pricing::CostBasis::kKnown);
     const absl::StatusOr<extract::Selection> best = Best();
+    if (stop_.ShouldStop()) return SayNoTimeToCompare();
     if (!best.ok()) return;
     const ClassId cls = PlaceToCompare(*best);
     if (!cls.valid()) return answer_.Add("the best graph does without what it rewrites");
@@ -64,18 +79,20 @@ class Explanation {
     if (with.has_value()) AddKernels("only in the best graph", *best, *with);
   }
 
-  void NotApplied() {
+  // `how_it_ended`: why the search did not get to it.
+  void NotApplied(const std::string& how_it_ended) {
     const auto tried = rewrite_.matches.first(std::min(rewrite_.matches.size(), kMostTried));
     search_.grown.costs().SetBasis(pricing::CostBasis::kKnown);
     const absl::StatusOr<extract::Selection> best = Best();
     for (const Match& match : tried) {
+      if (stop_.ShouldStop()) return answer_.SayNoTime();
       const uint32_t nodes_before = graph_.enode_bound();
       std::optional<std::vector<ENodeId>> with;
       const bool is_built = Try(match, [&] {
         answer_.Say("not_reached",
                     absl::StrCat(
                         "it matches, but the e-graph that the search ended with does not have it: ",
-                        HowItEnded(job_, search_)));
+                        how_it_ended));
         search_.grown.costs().Refresh();
         const ClassId cls = RewrittenSince(nodes_before);
         if (best.ok() && cls.valid()) with = CompareCosts(*best, cls, MadeIn(cls, nodes_before));
@@ -93,17 +110,14 @@ class Explanation {
   }
 
  private:
-  // The stop condition of one extraction.
-  StopCondition Soon() const {
-    return job_.stop.WithoutDeadline().WithBudget(job_.environment.clock, kExtractSeconds);
-  }
+  void SayNoTimeToCompare() { answer_.Add("there was no time to compare the costs"); }
 
   // The best graph by all that is known of kernels.
   absl::StatusOr<extract::Selection> Best() const {
     pricing::ENodeCosts& costs = search_.grown.costs();
     costs.Refresh();
     const std::vector<ClassId> roots = tensors_.CanonicalRoots();
-    return extract::FindExtractor("dag")->Extract({graph_, costs, roots}, Soon());
+    return extract::FindExtractor("dag")->Extract({graph_, costs, roots}, stop_);
   }
 
   // Adds a line that names the e-nodes that `selection` pays for beside the `others`. The line
@@ -113,23 +127,23 @@ class Explanation {
     const std::vector<ClassId> roots = tensors_.CanonicalRoots();
     const extract::Problem problem{graph_, search_.grown.costs(), roots};
     const ENodeText text(tensors_, search_.grown.rules());
-    std::vector<std::string> kernels;
-    const std::vector<PaidENode> paid = PaidBeside(problem, selection, others);
-    for (size_t i = 0; i < std::min(paid.size(), kMostKernels); ++i) {
-      kernels.push_back(absl::StrCat(text.Of(paid[i].node), " ", Us(paid[i].us)));
+    Listing kernels;
+    for (const PaidENode& paid : PaidBeside(problem, selection, others)) {
+      kernels.Add([&] { return absl::StrCat(text.Of(paid.node), " ", Us(paid.us)); });
     }
-    if (paid.size() > kMostKernels) {
-      kernels.push_back(absl::StrCat(paid.size() - kMostKernels, " more"));
-    }
-    answer_.Add(absl::StrCat(which, ": ",
-                             kernels.empty() ? "no other kernel" : absl::StrJoin(kernels, ", ")));
+    answer_.Add(absl::StrCat(which, ": ", kernels.Text("no other kernel")));
   }
 
   // Compares the best graph in which one of `ways` computes `cls` with the best one. Returns the
-  // e-nodes of the former, or nullopt if there is no such graph.
+  // e-nodes of the former, or nullopt if there is no such graph or no time to find it.
   std::optional<std::vector<ENodeId>> CompareCosts(const extract::Selection& best, ClassId cls,
                                                    std::span<const ENodeId> ways) {
-    const auto with = ExtractWith(search_.grown, cls, ways, Soon());
+    const auto with = ExtractWith(search_.grown, cls, ways, stop_);
+    // What was found by then need not be the best.
+    if (stop_.ShouldStop()) {
+      SayNoTimeToCompare();
+      return std::nullopt;
+    }
     if (!with.ok()) {
       answer_.Add("no graph with it can be run");
       return std::nullopt;
@@ -175,11 +189,12 @@ class Explanation {
   template <typename Look>
   bool Try(const Match& match, const Look& look) {
     const int64_t applications = NumApplications();
-    graph_.Mark();
-    const auto applied = rewrite_.rule.Apply(graph_, match, rewrite_.origin);
-    const bool is_built = applied.ok() && NumApplications() > applications && graph_.Rebuild().ok();
-    if (is_built) look();
-    graph_.Rollback();
+    bool is_built = false;
+    OnTrial(graph_, [&] {
+      const auto applied = rewrite_.rule.Apply(graph_, match, rewrite_.origin);
+      is_built = applied.ok() && NumApplications() > applications && graph_.Rebuild().ok();
+      if (is_built) look();
+    });
     return is_built;
   }
 
@@ -197,29 +212,38 @@ class Explanation {
 
   // Says which option is missing, if the right side of a match could be built with a newer opset.
   void SayOpset(std::span<const Match> tried) {
-    domain::TensorDomain& domain = *tensors_.domain;
     for (const Match& match : tried) {
+      if (stop_.ShouldStop()) return;
       const uint32_t nodes_before = graph_.enode_bound();
-      domain.LimitOpset(std::numeric_limits<int>::max());
-      const bool is_built = Try(match, [&] {
-        domain.LimitOpset(search_.max_opset);
-        for (uint32_t i = nodes_before; i < graph_.enode_bound(); ++i) {
-          const domain::OpWord& word = domain.word(graph_.node(ENodeId(i)).op);
-          if (word.def == nullptr || domain.Allows(*word.def)) continue;
-          answer_.Say("needs_option",
-                      absl::StrCat("it makes ", word.name, ", which needs opset ",
-                                   word.def->since_opset, "; the result may need opset ",
-                                   search_.max_opset, " at most (--max-opset)"));
-        }
-      });
-      domain.LimitOpset(search_.max_opset);
+      std::set<std::string> newer;  // The operators that it makes, with their opsets.
+      bool is_built = false;
+      {
+        const AnyOpset any(*tensors_.domain, search_.max_opset);
+        is_built = Try(match, [&] { newer = NewerSince(nodes_before); });
+      }
+      if (!newer.empty()) {
+        answer_.Say("needs_option", absl::StrCat("it makes ", absl::StrJoin(newer, " and "),
+                                                 "; the result may need opset ", search_.max_opset,
+                                                 " at most (--max-opset)"));
+      }
       if (is_built) return;
     }
   }
 
-  const Job& job_;
+  // "HardSwish, which needs opset 14": the operators of new e-nodes that the result may not have.
+  std::set<std::string> NewerSince(uint32_t nodes_before) const {
+    std::set<std::string> newer;
+    for (uint32_t i = nodes_before; i < graph_.enode_bound(); ++i) {
+      const domain::OpWord& word = tensors_.domain->word(graph_.node(ENodeId(i)).op);
+      if (word.def == nullptr || word.def->since_opset <= search_.max_opset) continue;
+      newer.insert(absl::StrCat(word.name, ", which needs opset ", word.def->since_opset));
+    }
+    return newer;
+  }
+
   const EndedSearch& search_;
   const UnusedRewrite& rewrite_;
+  const StopCondition& stop_;
   Answer& answer_;
   const domain::TensorEGraph& tensors_;
   egraph::EGraph& graph_;
@@ -227,14 +251,14 @@ class Explanation {
 
 }  // namespace
 
-void ExplainNotChosen(const Job& job, const EndedSearch& search, const UnusedRewrite& rewrite,
-                      Answer* answer) {
-  Explanation(job, search, rewrite, *answer).NotChosen();
+void ExplainNotChosen(const EndedSearch& search, const UnusedRewrite& rewrite,
+                      const StopCondition& stop, Answer* answer) {
+  Explanation(search, rewrite, stop, *answer).NotChosen();
 }
 
 void ExplainNotApplied(const Job& job, const EndedSearch& search, const UnusedRewrite& rewrite,
-                       Answer* answer) {
-  Explanation(job, search, rewrite, *answer).NotApplied();
+                       const StopCondition& stop, Answer* answer) {
+  Explanation(search, rewrite, stop, *answer).NotApplied(HowItEnded(job, search));
 }
 
 }  // namespace quotient::optimize

@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "core/base/stop.h"
 #include "core/egraph/rule.h"
 #include "core/optimize/answer.h"
 #include "core/optimize/asked_search.h"
@@ -22,15 +23,15 @@ struct UnusedRewrite {
 };
 
 // Both functions leave the e-graph as it was, except that costs are by all that is known of kernels
-// afterwards.
+// afterwards. When `stop` fires, costs that are not known by then are not given.
 
 // Answers for a rewrite that the search applied: the answer is not_chosen.
-void ExplainNotChosen(const Job& job, const EndedSearch& search, const UnusedRewrite& rewrite,
-                      Answer* answer);
+void ExplainNotChosen(const EndedSearch& search, const UnusedRewrite& rewrite,
+                      const StopCondition& stop, Answer* answer);
 
 // Answers for a rewrite that matches but was not applied: the answer is not_reached if it can be
-// applied, else not_built or needs_option.
+// applied, else not_built or needs_option, or no_time if `stop` fires before that is known.
 void ExplainNotApplied(const Job& job, const EndedSearch& search, const UnusedRewrite& rewrite,
-                       Answer* answer);
+                       const StopCondition& stop, Answer* answer);
 
 }  // namespace quotient::optimize

@@ -1,14 +1,21 @@
 #include "core/optimize/why_not.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/optimize/answer.h"
+#include "core/optimize/memory.h"
 #include "core/report/decision_text.h"
 
 namespace quotient::optimize {
 
 WhyNot::WhyNot(const Job& job) : job_(job) {
-  for (const std::string& text : job.options.why_not) {
+  std::vector<std::string> texts = job.options.why_not;
+  std::ranges::sort(texts);
+  const auto repeated = std::ranges::unique(texts);
+  texts.erase(repeated.begin(), repeated.end());
+  for (const std::string& text : texts) {
     const absl::StatusOr<Question> question = ParseQuestion(text);
     if (!question.ok()) continue;
     asked_.push_back({*question, {.answer = {.rule = question->rule, .node = question->node}}});
@@ -16,11 +23,44 @@ WhyNot::WhyNot(const Job& job) : job_(job) {
 }
 
 void WhyNot::LookAt(const EndedSearch& search) {
+  const bool had_memory = WithinMemory(
+      [&] {
+        AskAll(search);
+        return true;
+      },
+      [] { return false; });
+  if (had_memory) return;
+  AnswerTheRest("no_memory", "memory ran out before this question was answered");
+  search.grown.costs().Refresh();  // It may have been interrupted while an e-graph was on trial.
+}
+
+void WhyNot::AskAll(const EndedSearch& search) {
+  const StopCondition stop = job_.budget.ForQuestions(job_.stop);
   const auto beginning = Begin(job_, search, job_.options.assume_finite_inputs);
-  if (!beginning.ok()) return;
+  if (!beginning.ok()) {
+    return AnswerTheRest("unanswered", absl::StrCat("the original could not be looked at again: ",
+                                                    beginning.status().message()));
+  }
+  for (size_t i = 0; i < asked_.size(); ++i) {
+    Asked& asked = asked_[i];
+    // What a question leaves of its share is for those behind it.
+    const StopCondition share = stop.Share(std::ssize(asked_) - static_cast<int64_t>(i));
+    if (share.ShouldStop()) {
+      Answer late(asked.question);
+      late.SayNoTime();
+      asked.findings.answer = std::move(late).Take();
+    } else {
+      asked.findings = Inquire(job_, search, **beginning, asked.question, share);
+    }
+    asked.is_answered = true;
+  }
+}
+
+void WhyNot::AnswerTheRest(const std::string& answer, const std::string& text) {
   for (Asked& asked : asked_) {
-    if (job_.stop.cancelled()) return;
-    asked.findings = Inquire(job_, search, **beginning, asked.question);
+    if (std::exchange(asked.is_answered, true)) continue;
+    asked.findings.answer.answer = answer;
+    asked.findings.answer.text = text;
   }
 }
 

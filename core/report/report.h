@@ -277,7 +277,7 @@ struct Report {
   Gains gains;
   std::map<std::string, RuleFigures> rules;  // By name: those that had a match or are used.
   std::vector<JournalEntry> journal;
-  std::vector<WhyNot> why_not;  // In the order of the questions.
+  std::vector<WhyNot> why_not;  // In the order of RULE@NODE as text, each question once.
   std::vector<NodeCost> nodes;
   std::vector<DrawnNode> drawn_before;
   std::vector<DrawnNode> drawn_after;

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/rng.h"
+#include "core/base/stop.h"
 #include "core/egraph/ranges.h"
 #include "tests/support/egraph/compile_rule.h"
 #include "tests/support/egraph/random_terms.h"
@@ -57,7 +59,7 @@ class NearMatchTest : public ::testing::Test {
     EXPECT_OK(compiled.status());
     rules_.push_back(*std::move(compiled));
     const ENodeId enodes[] = {enode};
-    return FindNearMatches(*rules_.back()->program(), graph_, enodes);
+    return FindNearMatches(*rules_.back()->program(), graph_, enodes, StopCondition());
   }
 
   static std::vector<std::string> TermsOf(const NearMatch& near) {
@@ -146,6 +148,46 @@ TEST_F(NearMatchTest, FewerRefusalsAreNearer) {
   EXPECT_THAT(look.nearest->refused, SizeIs(1));
 }
 
+TEST_F(NearMatchTest, NoMoreMatchesThanThereIsRoomFor) {
+  std::vector<ENodeId> enodes;
+  for (int i = 0; i < 2; ++i) {
+    // Each class has 33 e-nodes that match.
+    ENodeId first = Add(absl::StrCat("(p[", 100 + i, "] a)"));
+    for (int j = 0; j < 32; ++j) {
+      const ENodeId other = Add(absl::StrCat("(p[", 200 + 100 * i + j, "] b)"));
+      ASSERT_OK(graph_.Union(graph_.class_of(first), graph_.class_of(other)));
+      ASSERT_OK(graph_.Rebuild());
+    }
+    for (const ENodeId node : graph_.nodes(graph_.class_of(first))) enodes.push_back(node);
+  }
+  ASSERT_THAT(enodes, SizeIs(66));
+  absl::StatusOr<std::unique_ptr<Rule>> rule =
+      testing::CompileRule("p[?o](?x) => p[?o](p[?o](?x))", vocabulary_);
+  ASSERT_OK(rule.status());
+  const auto look = [&](size_t count) {
+    return FindNearMatches(*(*rule)->program(), graph_, std::span(enodes).first(count),
+                           StopCondition());
+  };
+  EXPECT_THAT(look(64).matches, SizeIs(64));
+  EXPECT_FALSE(look(64).cut_short);
+  EXPECT_THAT(look(66).matches, SizeIs(NearMatches::kMostMatches));
+  EXPECT_TRUE(look(66).cut_short);
+}
+
+TEST_F(NearMatchTest, ItStopsWhenItIsTold) {
+  const ENodeId outer = Add("(f (g a b))");
+  absl::StatusOr<std::unique_ptr<Rule>> rule =
+      testing::CompileRule("(f (g ?x ?y)) => ?x", vocabulary_);
+  ASSERT_OK(rule.status());
+  CancelToken token;
+  token.Cancel();
+  const ENodeId enodes[] = {outer};
+  const NearMatches look =
+      FindNearMatches(*(*rule)->program(), graph_, enodes, StopCondition(&token));
+  EXPECT_THAT(look.matches, SizeIs(0));
+  EXPECT_TRUE(look.cut_short);
+}
+
 // The same machine finds both, but from another e-node, by another plan, and past guards.
 TEST_F(NearMatchTest, FindsWhatASearchOfTheWholeGraphFinds) {
   size_t found = 0;
@@ -176,7 +218,7 @@ TEST_F(NearMatchTest, FindsWhatASearchOfTheWholeGraphFinds) {
     for (uint32_t i = 0; i < graph.enode_bound(); ++i) {
       if (!graph.live(ENodeId(i))) continue;
       const ENodeId enodes[] = {ENodeId(i)};
-      const NearMatches look = FindNearMatches(*rule->program(), graph, enodes);
+      const NearMatches look = FindNearMatches(*rule->program(), graph, enodes, StopCondition());
       EXPECT_FALSE(look.cut_short);
       EXPECT_TRUE(look.matches.empty() || !look.nearest.has_value());
       for (const Match& match : look.matches) near.Add(match);

@@ -51,6 +51,23 @@ TEST_F(BudgetTest, TheKernelsOfAFileGetTimeEvenIfTheyAreLate) {
   EXPECT_TRUE(late.ShouldStop());
 }
 
+TEST_F(BudgetTest, QuestionsGetATenthAndTwoSecondsAtMost) {
+  const Budget large = Make();
+  Pass(90);
+  const StopCondition two_seconds = large.ForQuestions({});
+  Pass(1.9);
+  EXPECT_FALSE(two_seconds.ShouldStop());
+  Pass(0.2);
+  EXPECT_TRUE(two_seconds.ShouldStop());
+  options_.budget_seconds = 5;
+  const Budget small = Make();
+  const StopCondition a_tenth = small.ForQuestions({});
+  Pass(0.4);
+  EXPECT_FALSE(a_tenth.ShouldStop());
+  Pass(0.2);
+  EXPECT_TRUE(a_tenth.ShouldStop());
+}
+
 TEST_F(BudgetTest, MeasuringGetsWhatIsLeft) {
   options_.budget_seconds = 20;
   const Budget budget = Make();

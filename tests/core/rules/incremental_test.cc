@@ -142,7 +142,8 @@ TEST(IncrementalRules, AroundAllENodesTheSameMatchesAreFound) {
       for (const egraph::Program* const program : rule->programs()) {
         for (uint32_t i = 0; i < tensors.egraph->enode_bound(); ++i) {
           const ENodeId enodes[] = {ENodeId(i)};
-          const auto look = egraph::FindNearMatches(*program, *tensors.egraph, enodes);
+          const auto look =
+              egraph::FindNearMatches(*program, *tensors.egraph, enodes, StopCondition());
           for (const egraph::Match& match : look.matches) near.emplace(match.classes, match.ops);
         }
       }
