@@ -28,7 +28,8 @@ timing::DeviceRules StatisticsOf(const report::Report& report,
 
 // Adds the job to the store of its environment, if there is one. A job in which nothing was tried
 // is not counted. Nor may one be whose search was made again (rescue.h): its report has the counts
-// of the first search, but the uses and savings of the result. Failures are logged: no job fails because of statistics.
+// of the first search, but the uses and savings of the result. Failures are logged: no job fails
+// because of statistics.
 void KeepStatistics(const Job& job, const report::Report& report);
 
 }  // namespace quotient::optimize

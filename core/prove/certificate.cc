@@ -246,9 +246,8 @@ absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model
     (IsStatic(graph) ? with_numbers : with_symbols).push_back(graph);
   }
   Rng rng(trials.seed);
-  QUOTIENT_ASSIGN_OR_RETURN(
-      const std::vector<model::Graph> applied,
-      CertifyWithNumbers(rule, with_numbers, trials, rng, certificate));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Graph> applied,
+                            CertifyWithNumbers(rule, with_numbers, trials, rng, certificate));
   QUOTIENT_RETURN_IF_ERROR(
       CertifyWithSymbols(rule, applied, with_symbols, trials.symbolic, rng, certificate));
   certificate.tier = TierOf(certificate);

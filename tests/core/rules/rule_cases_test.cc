@@ -195,9 +195,9 @@ TEST(RuleTable, UnknownDisabledNameIsRefused) {
 }
 
 TEST(RuleTable, RespectsTheOpsetLimit) {
-  for (const auto& [rule, opset] : {std::pair("gelu", 20), std::pair("hardswish", 14),
-                                    std::pair("rmsnorm", 23), std::pair("swish", 24),
-                                    std::pair("slice-shape", 15)}) {
+  for (const auto& [rule, opset] :
+       {std::pair("gelu", 20), std::pair("hardswish", 14), std::pair("rmsnorm", 23),
+        std::pair("swish", 24), std::pair("slice-shape", 15)}) {
     for (const int limit : {opset - 1, opset}) {
       const std::vector<RuleCase>& cases = RuleCases();
       const auto test = std::find_if(cases.begin(), cases.end(),
