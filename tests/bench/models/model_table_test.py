@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, os.path.dirname(__file__))
 import answers  # noqa: E402
 import judge  # noqa: E402
+import rank_table  # noqa: E402
 
 TABLE = pathlib.Path(__file__).with_name("model_table.py")
 QUOTIENT = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "quotient"
@@ -46,6 +47,21 @@ class ModelTableTest(unittest.TestCase):
     def judged(self, original, answer):
         _, verdicts = judge.judge(original, {"answer": answer}, None, 1, 0, 5)
         return verdicts["answer"]
+
+    def test_pairs_that_take_the_same_time_say_nothing_of_the_order(self):
+        measured = [10.0, 10.1, 20.0, 30.0]
+        self.assertEqual((1.0, 5), rank_table.correlation([2, 1, 3, 4], measured)[:2])
+        self.assertEqual((0.6, 5), rank_table.correlation([1, 2, 4, 3], measured)[:2])
+        self.assertEqual((None, 0), rank_table.correlation([1, 2], [10.0, 10.1])[:2])
+
+    def test_forms_are_told_apart_by_operators_and_weights(self):
+        wide = np.ones((64, 128), np.float32)
+        paths = [self.save(f"{i}.onnx", model) for i, model in enumerate((
+            model_of(self.weight, ["Relu"]), model_of(self.weight + 1, ["Relu"]), model_of(self.weight, ["Neg"]),
+            model_of(wide, ["Relu"])))]
+        first, equal, *others = map(rank_table.signature, paths)
+        self.assertEqual(first, equal)
+        self.assertTrue(all(other != first for other in others))
 
     def test_table_of_a_folder(self):
         models = self.folder / "models"

@@ -45,9 +45,10 @@ def make_form(path, out, options, inputs, without):
 
 
 def signature(path):
-    """What tells forms apart: their operators with attributes and numbers of inputs."""
+    """What tells forms apart: their operators with attributes and numbers of inputs, and the sizes of their weights."""
     graph = onnx.load(path, load_external_data=False).graph
-    return tuple(sorted((node.op_type, len(node.input), *(str(each) for each in node.attribute)) for node in graph.node))
+    nodes = sorted((node.op_type, len(node.input), *(str(each) for each in node.attribute)) for node in graph.node)
+    return tuple(nodes), tuple(sorted(tuple(tensor.dims) for tensor in graph.initializer))
 
 
 def forms_of(path, options, inputs):
