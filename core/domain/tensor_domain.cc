@@ -7,7 +7,6 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
-#include "core/ops/quantize.h"
 
 namespace quotient::domain {
 namespace {
@@ -277,8 +276,8 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
     data.measured_elements = std::move(bound.elements);
   }
   const bool folds = weight_only && !TakesTooLongToFold(word, types, data.measured);
-  data.weight_only = folds && !ops::StaysInModel(word.name);
-  data.kept_constant = folds && ops::StaysInModel(word.name);
+  data.weight_only = folds && !word.def->stays_in_model;
+  data.kept_constant = folds && word.def->stays_in_model;
   data.facts = FactsOfOperator(*word.def, word.attributes, facts, inferred.type);
   data.type = std::move(inferred.type);
   data.elements = std::move(inferred.elements);

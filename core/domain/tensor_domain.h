@@ -77,7 +77,7 @@ struct ClassData {
   std::optional<model::Tensor> constant;  // The value itself.
   std::optional<Sizes> constant_sizes;    // Of it.
   bool weight_only = false;               // Folding computes it; see TakesTooLongToFold.
-  // Computed from constants by an operator that stays in the model (ops::StaysInModel), so it is
+  // Computed from constants by an operator that stays in the model (OpDef::stays_in_model), so it is
   // constant when the model runs, but nothing that is computed from it folds.
   bool kept_constant = false;
   bool absent = false;

@@ -13,7 +13,6 @@
 #include "core/eval/stop_error.h"
 #include "core/ops/infer_graph.h"
 #include "core/ops/op.h"
-#include "core/ops/quantize.h"
 
 namespace quotient::eval {
 namespace {
@@ -169,7 +168,8 @@ bool Folder::IsWorthEvaluating(const Node& node, int64_t origin_bytes) const {
 }
 
 void Folder::FoldByEvaluation(const Node& node) {
-  if (ops::StaysInModel(node.op) && !limits_.fold_what_stays) return;
+  const ops::OpDef* const def = ops::FindOp(node.op);
+  if (def != nullptr && def->stays_in_model && !limits_.fold_what_stays) return;
   std::vector<Known> known;
   std::vector<const Tensor*> inputs;
   known.reserve(node.inputs.size());  // `inputs` points into it.

@@ -38,6 +38,7 @@ std::span<const OpDef> RepeatOps();
 std::span<const OpDef> SliceOps();
 std::span<const OpDef> PadOps();
 std::span<const OpDef> GatherOps();
+std::span<const OpDef> QuantizeOps();
 std::span<const OpDef> IndexTupleOps();
 std::span<const OpDef> SelectOps();
 std::span<const OpDef> SourceOps();

@@ -207,6 +207,9 @@ struct OpDef {
   // Whether it rounds no float: results are elements of the inputs, or numbers that every type of
   // float holds. Casts depend on their types. Range counts, since no rewrite computes it anew.
   bool exact = false;
+  // Whether a model keeps nodes of this operator although their inputs are constant, because
+  // runtimes look for them: of DequantizeLinear of weights, to run what reads it on integers.
+  bool stays_in_model = false;
   Movement movement = Movement::kNone;
   Numerics numerics = {};
   Contraction contraction = {};          // kContraction only.

@@ -4,7 +4,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/ops/families.h"
-#include "core/ops/quantize.h"
 
 namespace quotient::ops {
 namespace {

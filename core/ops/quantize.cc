@@ -4,8 +4,6 @@
 // ONNX leaves the precision open. As in ONNX Runtime, both compute in float32: a quotient is
 // rounded to float32 before it is rounded to a whole number, half to even.
 
-#include "core/ops/quantize.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
+#include "core/ops/families.h"
 #include "core/ops/support.h"
 
 namespace quotient::ops {
@@ -239,6 +238,7 @@ OpDef QuantizeRow() {
 
 OpDef DequantizeRow() {
   OpDef row = StepsRow("DequantizeLinear", InferDequantize, EvaluateDequantize);
+  row.stays_in_model = true;
   row.numerics = {.bounds = BoundsOfDequantize};
   return row;
 }
@@ -249,7 +249,5 @@ std::span<const OpDef> QuantizeOps() {
   static const auto& rows = *new std::vector<OpDef>{QuantizeRow(), DequantizeRow()};
   return rows;
 }
-
-bool StaysInModel(absl::string_view op) { return op == "DequantizeLinear"; }
 
 }  // namespace quotient::ops

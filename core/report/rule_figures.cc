@@ -10,6 +10,16 @@
 #include "core/base/counted.h"
 
 namespace quotient::report {
+namespace {
+
+// Stops at the largest and smallest number: counts may come from a report that somebody has
+// written.
+int64_t Sum(int64_t a, int64_t b) {
+  using Limits = std::numeric_limits<int64_t>;
+  return CheckedAdd(a, b).value_or(a > 0 ? Limits::max() : Limits::min());
+}
+
+}  // namespace
 
 void AddWorth(std::span<const JournalEntry> journal, const Gains& gains,
               std::map<std::string, RuleFigures>* rules) {
@@ -39,17 +49,6 @@ std::vector<std::string> RulesByWorth(const std::map<std::string, RuleFigures>& 
   });
   return names;
 }
-
-namespace {
-
-// Stops at the largest and smallest number: counts may come from a report that somebody has
-// written.
-int64_t Sum(int64_t a, int64_t b) {
-  using Limits = std::numeric_limits<int64_t>;
-  return CheckedAdd(a, b).value_or(a > 0 ? Limits::max() : Limits::min());
-}
-
-}  // namespace
 
 std::string RulesText(const Report& report) {
   int64_t used = 0, enodes = 0, enodes_of_others = 0;

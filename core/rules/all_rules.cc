@@ -122,7 +122,7 @@ std::span<const Family> AllFamilies() {
   static const auto& families = *new std::vector<Family>{
       FusionFamily(),      TransformerFamily(), AlgebraFamily(),     LayoutFamily(),
       MatmulFamily(),      ConvFamily(),        GroupedConvFamily(), PoolFamily(),
-      ConcatSplitFamily(), QuantizedFamily(),   PickFamily(),
+      ConcatSplitFamily(), QuantizedFamily(),   PickFamily(),        ShapeFamily(),
   };
   return families;
 }

@@ -35,5 +35,6 @@ Family ConcatSplitFamily();
 Family TransformerFamily();
 Family QuantizedFamily();
 Family PickFamily();
+Family ShapeFamily();
 
 }  // namespace quotient::rules

@@ -71,10 +71,9 @@ class RuleStore {
 
   const std::string& path() const { return path_; }
 
-  // What was added so far; empty if there is no file. Records that are damaged are left out, and
-  // all behind a record whose length is damaged, with a
-  // line in the log. STORAGE_DOWN if the file cannot be read, is of another version or something
-  // else.
+  // What was added so far; empty if there is no file. Records that are damaged are left out, and so
+  // are all behind a record whose length is damaged, with a line in the log. STORAGE_DOWN if the
+  // file cannot be read, is of another version or something else.
   absl::StatusOr<RuleTable> Read() const;
   // Adds a job. Blocks while another writer works, for about a second; STORAGE_DOWN if that one has
   // not finished then. Times in the file that are later than the job's become the job's. Fails as

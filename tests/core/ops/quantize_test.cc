@@ -1,5 +1,3 @@
-#include "core/ops/quantize.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -114,8 +112,8 @@ TEST(QuantizeTest, OnlyWhatAllRuntimesAgreeOnFolds) {
 }
 
 TEST(QuantizeTest, DequantizedWeightsStay) {
-  EXPECT_TRUE(StaysInModel("DequantizeLinear"));
-  EXPECT_FALSE(StaysInModel("QuantizeLinear"));
+  EXPECT_TRUE(FindOp("DequantizeLinear")->stays_in_model);
+  EXPECT_FALSE(FindOp("QuantizeLinear")->stays_in_model);
 }
 
 }  // namespace
