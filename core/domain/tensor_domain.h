@@ -77,8 +77,8 @@ struct ClassData {
   std::optional<model::Tensor> constant;  // The value itself.
   std::optional<Sizes> constant_sizes;    // Of it.
   bool weight_only = false;               // Folding computes it; see TakesTooLongToFold.
-  // Computed from constants by an operator that stays in the model (OpDef::stays_in_model), so it is
-  // constant when the model runs, but nothing that is computed from it folds.
+  // Computed from constants by an operator that stays in the model (OpDef::stays_in_model), so it
+  // is constant when the model runs, but nothing that is computed from it folds.
   bool kept_constant = false;
   bool absent = false;
   // Whether the value is constant by the time the model runs.

@@ -28,8 +28,8 @@ struct FoldLimits {
   // Maximum number of multiply-adds spent on one node.
   int64_t max_operations = int64_t{1} << 33;
   int threads = 1;
-  // Whether nodes that a model keeps (ops::OpDef::stays_in_model) are folded, too: for models that are only
-  // run, as a runtime folds them when it loads a model.
+  // Whether nodes that a model keeps (ops::OpDef::stays_in_model) are folded, too: for models that
+  // are only run, as a runtime folds them when it loads a model.
   bool fold_what_stays = false;
   // Borrowed. It pays where graphs have much in common. Null if there is none.
   FoldCache* cache = nullptr;
