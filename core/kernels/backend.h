@@ -176,9 +176,12 @@ class Backend {
     return absl::UnimplementedError("this device runs no files");
   }
   // The kernels that the device itself makes of a file, which it runs once with these inputs, in
-  // the order of `values.inputs`. Only where runs_files(). Thread-safe, but uses the device.
+  // the order of `values.inputs`. Those that read constants get this constant_footprint_log2, or
+  // that of the file if it is 0: the kernels of files that are compared must find their constants
+  // equally cold. Only where runs_files(). Thread-safe, but uses the device.
   virtual absl::StatusOr<FileKernels> KernelsOfFile(const ModelFile&, const FileValues& /*values*/,
-                                                    const std::vector<model::Tensor>&) const {
+                                                    const std::vector<model::Tensor>&,
+                                                    int /*footprint_log2*/ = 0) const {
     return absl::UnimplementedError("this device does not tell the kernels of a file");
   }
 };

@@ -47,8 +47,9 @@ struct KernelSpec {
   std::vector<Epilogue> epilogue;
   int threads = 1;
   Storage storage = Storage::kWide;
-  // log2 of the bytes of all constants of the model, rounded down, at most 28 (256 MiB). It
-  // determines how cold constant operands are. 0 for kernels without constants.
+  // log2 of the bytes of all constants of the model, rounded down, at most 28 (256 MiB); for nodes
+  // of ONNX Runtime, of all that a run reads and writes. It determines how cold constant operands
+  // are. 0 for kernels without constants.
   int constant_footprint_log2 = 0;
   // The memory plan removes this kernel: it never runs and costs nothing.
   bool free = false;

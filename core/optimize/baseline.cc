@@ -38,6 +38,14 @@ std::optional<cost::GraphCost> PredictAsFile(const Job& job, const Original& ori
   return cost;
 }
 
+int FootprintOf(const cost::GraphCost& cost) {
+  int footprint = 0;
+  for (const kernels::KernelGroup& group : cost.groups) {
+    footprint = std::max(footprint, group.spec.constant_footprint_log2);
+  }
+  return footprint;
+}
+
 absl::StatusOr<Baseline> Predict(const Job& job, const Original& original) {
   const model::Graph& graph = original.prepared.cut.graph;
   Device& device = *original.device;
@@ -48,7 +56,10 @@ absl::StatusOr<Baseline> Predict(const Job& job, const Original& original) {
   if (device.runs_files()) {
     FileCostContext context = NewFileCostContext(original.prepared, job.options.seed);
     of_file = PredictAsFile(job, original, context);
-    if (of_file.has_value()) baseline.file_costs.emplace(std::move(context));
+    if (of_file.has_value()) {
+      context.footprint_log2 = FootprintOf(*of_file);
+      baseline.file_costs.emplace(std::move(context));
+    }
   }
   const StopCondition in_time = job.budget.ForBaseline(job.stop);
   QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, device.costs(), in_time));

@@ -90,8 +90,10 @@ absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& f
   QUOTIENT_ASSIGN_OR_RETURN(const FileInputs inputs, InputsOf(prepared.cut, context));
   absl::StatusOr<kernels::FileKernels> file_kernels;
   // A job waits for this, and kernels that nobody waits for any more may be in the queue.
-  device.lane()->RunUrgent(
-      [&] { file_kernels = device.backend()->KernelsOfFile(file, inputs.values, inputs.tensors); });
+  device.lane()->RunUrgent([&] {
+    file_kernels = device.backend()->KernelsOfFile(file, inputs.values, inputs.tensors,
+                                                   context.footprint_log2);
+  });
   QUOTIENT_RETURN_IF_ERROR(file_kernels.status());
   cost::CostModel& costs = device.costs();
   for (const kernels::FileKernel& kernel : file_kernels->kernels) {
@@ -113,7 +115,7 @@ absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& f
 }  // namespace
 
 FileCostContext NewFileCostContext(const Prepared& original, uint64_t seed) {
-  return {original.cut, verify::RandomInputs(original.cut.graph, seed)};
+  return {.original = original.cut, .inputs = verify::RandomInputs(original.cut.graph, seed)};
 }
 
 std::optional<cost::GraphCost> CostOfFile(Device& device, const kernels::ModelFile& file,

@@ -22,6 +22,8 @@ struct FileCostContext {
   const verify::CutGraph& original;
   // Values for the inputs of original.graph, in the order of the graph.
   std::vector<model::Tensor> inputs;
+  // That of the original's kernels (Backend::KernelsOfFile); 0 until these are known.
+  int footprint_log2 = 0;
 };
 
 // Draws the inputs.

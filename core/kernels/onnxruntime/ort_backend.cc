@@ -61,14 +61,15 @@ class OrtBackend : public Backend {
                                                           const FileValues& values) const override {
     return LoadFile(client_.get(), file, values);
   }
-  absl::StatusOr<FileKernels> KernelsOfFile(
-      const ModelFile& file, const FileValues& values,
-      const std::vector<model::Tensor>& inputs) const override {
+  absl::StatusOr<FileKernels> KernelsOfFile(const ModelFile& file, const FileValues& values,
+                                            const std::vector<model::Tensor>& inputs,
+                                            int footprint_log2) const override {
     std::vector<NamedTensor> named;
     for (size_t i = 0; i < values.inputs.size(); ++i) {
       named.push_back({values.inputs[i].name, inputs[i]});
     }
-    return TraceFile(client_.get(), &operands_, file, named, partition_.threads);
+    return TraceFile(client_.get(), &operands_, file, named, partition_.threads,
+                     footprint_log2);
   }
 
  private:

@@ -29,15 +29,15 @@ class Trace {
   const StoreId store_;
 };
 
-int FootprintOf(const onnx::RuntimeGraph& graph, const Summaries& summaries) {
+// The class of what passes through the caches between two reads of a constant: a run reads every
+// constant once, and writes every other value. Rounded up, since a region that is read in the same
+// order again and again is driven out before it is larger than the cache.
+int FootprintOf(const Summaries& summaries) {
   int64_t bytes = 0;
-  for (const std::string& name : graph.initializers) {
-    const auto found = summaries.find(name);
-    if (found != summaries.end() && found->second.type.is_static()) {
-      bytes += found->second.type.bytes();
-    }
+  for (const auto& [name, summary] : summaries) {
+    if (summary.type.is_static()) bytes += summary.type.bytes();
   }
-  return FootprintLog2(bytes);
+  return FootprintLog2(2 * bytes - 1);
 }
 
 // What a node may be known by in the file. Nodes in blocked layouts are called by the value that
@@ -83,7 +83,7 @@ void OperandBook::Forget(StoreId store) {
 
 absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
                                       const ModelFile& file, std::span<const NamedTensor> inputs,
-                                      int threads) {
+                                      int threads, int footprint_log2) {
   QUOTIENT_ASSIGN_OR_RETURN(const Dump dump, client->Optimize(file));
   const absl::StatusOr<onnx::RuntimeGraph> graph = onnx::ReadRuntimeGraph(dump.model);
   if (!graph.ok()) return absl::InternalError(graph.status().message());
@@ -92,7 +92,7 @@ absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
   FileKernels kernels;
   kernels.operands = std::make_shared<const Trace>(client, book, store);
   QUOTIENT_RETURN_IF_ERROR(summaries.status());
-  const int footprint = FootprintOf(*graph, *summaries);
+  const int footprint = footprint_log2 > 0 ? footprint_log2 : FootprintOf(*summaries);
   for (const onnx::RuntimeNode& node : graph->nodes) {
     FileKernel& kernel = kernels.kernels.emplace_back();
     kernel.op = node.op;

@@ -39,9 +39,10 @@ class OperandBook {
 
 // Runs the file once on these inputs and lists its kernels. It is run a few nodes at a time, so
 // that its values are not in memory all at once. Borrows client and book, which must outlive
-// FileKernels::operands. Fails as HelperClient does, and with INTERNAL if the graph cannot be read.
+// FileKernels::operands. `footprint_log2` is as for Backend::KernelsOfFile. Fails as HelperClient
+// does, and with INTERNAL if the graph cannot be read.
 absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
                                       const ModelFile& file, std::span<const NamedTensor> inputs,
-                                      int threads);
+                                      int threads, int footprint_log2);
 
 }  // namespace quotient::kernels::onnxruntime

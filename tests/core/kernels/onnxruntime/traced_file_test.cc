@@ -61,7 +61,8 @@ TEST(OperandBookTest, ForgetsTheOperandsOfOneStore) {
 
 class TraceFileTest : public ::testing::Test {
  protected:
-  absl::StatusOr<FileKernels> Trace(const std::string& body, int threads = 1) {
+  absl::StatusOr<FileKernels> Trace(const std::string& body, int threads = 1,
+                                    int footprint_log2 = 0) {
     const model::Graph graph = GraphOf({"g", body});
     QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph written, WriteGraph(graph));
     const std::vector<model::Tensor> tensors = RandomInputs(graph, graph.inputs, 1);
@@ -69,7 +70,7 @@ class TraceFileTest : public ::testing::Test {
     for (size_t i = 0; i < tensors.size(); ++i) {
       inputs.push_back({written.values.inputs[i].name, tensors[i]});
     }
-    return TraceFile(&SharedClient(), &book_, written.file, inputs, threads);
+    return TraceFile(&SharedClient(), &book_, written.file, inputs, threads, footprint_log2);
   }
 
   // The values that a kernel reads, as long as they are kept.
@@ -112,12 +113,19 @@ TEST_F(TraceFileTest, AFusedKernelIsCalledByTheNodeThatItWas) {
   EXPECT_THAT(traced.kernels[0].names, ElementsAre("out0", "quotient_MatMul"));
 }
 
-// Only kernels that read constants depend on how many bytes all constants have.
-TEST_F(TraceFileTest, TheFootprintIsThatOfTheConstants) {
+// Only kernels that read constants depend on what a run reads and writes: 64 KiB of weights and four
+// values of 2 KiB, rounded up.
+TEST_F(TraceFileTest, TheFootprintIsThatOfAllValues) {
   ASSERT_OK_AND_ASSIGN(const FileKernels traced, Trace(kProduct));
-  EXPECT_EQ(traced.kernels[0].spec->constant_footprint_log2, 16);
+  EXPECT_EQ(traced.kernels[0].spec->constant_footprint_log2, 17);
   EXPECT_EQ(traced.kernels[1].spec->constant_footprint_log2, 0);
   EXPECT_EQ(traced.kernels[2].spec->constant_footprint_log2, 0);
+}
+
+TEST_F(TraceFileTest, AFootprintThatIsGivenTakesItsPlace) {
+  ASSERT_OK_AND_ASSIGN(const FileKernels traced, Trace(kProduct, 1, /*footprint_log2=*/20));
+  EXPECT_EQ(traced.kernels[0].spec->constant_footprint_log2, 20);
+  EXPECT_EQ(traced.kernels[1].spec->constant_footprint_log2, 0);
 }
 
 TEST_F(TraceFileTest, OperandsAreInTheBookWhileTheTraceIsKept) {
@@ -144,7 +152,7 @@ TEST_F(TraceFileTest, EqualKernelsOfTwoFilesReadThoseOfTheFirst) {
 
 TEST_F(TraceFileTest, AFileThatIsNoModelIsAnError) {
   EXPECT_THAT(TraceFile(&SharedClient(), &book_,
-                        {.model = "no model", .external_data = {}, .owner = nullptr}, {}, 1),
+                        {.model = "no model", .external_data = {}, .owner = nullptr}, {}, 1, 0),
               StatusIs(absl::StatusCode::kUnimplemented));
 }
 
