@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/evidence.h"
@@ -21,6 +22,11 @@
 
 namespace quotient::optimize {
 namespace {
+
+// Where the time is only enough for a few runs, some more of them would not settle the question
+// either. Judge then relies more on predictions.
+constexpr int kFewestTurns = 3;
+constexpr timing::EndToEndOptions kMeasuring{.min_turns = kFewestTurns, .least_gain = kLeastGain};
 
 report::Measured ToMeasured(const timing::RunStatistics& runs, std::optional<double> error_norm) {
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples, error_norm};
@@ -40,10 +46,15 @@ Subject SubjectOf(const Packaged& packaged) {
 }
 
 absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContext& context,
-                                                             const Subject& subject) {
+                                                             const Subject& subject,
+                                                             const kernels::Backend& backend,
+                                                             const kernels::PlanChoice& plans) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> inputs,
                             verify::MatchInputs(context.original.cut, context.inputs, subject.cut));
-  return CompileSubject(subject, inputs, context.backend, context.plans);
+  absl::StatusOr<std::unique_ptr<kernels::Executable>> executable =
+      CompileSubject(subject, inputs, backend, plans);
+  context.files.Release();  // Candidates refer to the weights there, too.
+  return executable;
 }
 
 // Runs once and looks at what comes out. Returns the relative norm of its error, or nullopt if
@@ -71,8 +82,8 @@ struct Tried {
 
 absl::StatusOr<Tried> CompileAndRunOnce(const MeasureContext& context, const Subject& subject) {
   Tried tried;
-  QUOTIENT_ASSIGN_OR_RETURN(tried.executable, Compile(context, subject));
-  context.files.Release();  // Candidates refer to the weights there, too.
+  QUOTIENT_ASSIGN_OR_RETURN(tried.executable,
+                            Compile(context, subject, context.backend, context.plans));
   QUOTIENT_ASSIGN_OR_RETURN(tried.error_norm, RunOnce(*tried.executable, subject.cut, context));
   return tried;
 }
@@ -103,6 +114,7 @@ struct Contender {
   timing::RunStatistics runs;
   timing::RatioStatistics ratio;
   std::optional<double> error_norm;
+  std::optional<timing::RatioStatistics> cpu_time = {};  // As in Evidence.
 };
 
 struct Contest {
@@ -135,6 +147,56 @@ absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verifi
   return contest;
 }
 
+// Runs them again, on one thread. Must be called in the lane.
+absl::Status AddCpuTimes(const MeasureContext& context, Device& device,
+                         const timing::EndToEndOptions& measuring, const StopCondition& stop,
+                         Contest* contest) {
+  const auto compile = [&](const Subject& subject) {
+    return Compile(context, subject, *device.backend(), device.plans());
+  };
+  std::vector<std::unique_ptr<kernels::Executable>> compiled;
+  std::vector<kernels::Executable*> executables;
+  QUOTIENT_ASSIGN_OR_RETURN(compiled.emplace_back(), compile(OriginalOf(context)));
+  for (const Contender& each : contest->contenders) {
+    QUOTIENT_ASSIGN_OR_RETURN(compiled.emplace_back(), compile(SubjectOf(each.candidate.packaged)));
+  }
+  for (const auto& executable : compiled) executables.push_back(executable.get());
+  const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(1);
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
+                            timing::MeasureEndToEnd(executables, measuring, *probe, stop));
+  for (size_t i = 0; i < contest->contenders.size(); ++i) {
+    contest->contenders[i].cpu_time = result.ratios[i + 1];
+  }
+  return absl::OkStatus();
+}
+
+// Runs them for `seconds`, and on one thread for what is left of that if the machine turns out to
+// be busy. Must be called in the lane.
+absl::StatusOr<Contest> RunFor(double seconds, const MeasureContext& context,
+                               std::vector<Verified> candidates, const StopCondition& stop,
+                               std::vector<std::string>* failures) {
+  timing::EndToEndOptions measuring = kMeasuring;
+  measuring.budget_seconds = seconds;
+  measuring.stops_if_contaminated = context.one_thread != nullptr;
+  const int64_t start_ns = Clock::System().NowNs();
+  QUOTIENT_ASSIGN_OR_RETURN(Contest contest,
+                            RunAll(context, std::move(candidates), measuring, stop, failures));
+  if (!contest.contaminated || context.one_thread == nullptr || contest.contenders.empty()) {
+    return contest;
+  }
+  const absl::StatusOr<std::shared_ptr<Device>> one_thread = context.one_thread();
+  absl::Status status = one_thread.status();
+  if (status.ok()) {
+    const auto spent = static_cast<double>(Clock::System().NowNs() - start_ns);
+    measuring.budget_seconds = std::max(0.0, seconds - spent * 1e-9);
+    measuring.stops_if_contaminated = false;
+    status = AddCpuTimes(context, **one_thread, measuring, stop, &contest);
+  }
+  if (absl::IsCancelled(status)) return status;
+  if (!status.ok()) Log().info("CPU times are not known: {}", std::string(status.message()));
+  return contest;
+}
+
 bool Runs(const cost::GraphCost& graph) {
   return std::ranges::none_of(graph.costs, &cost::KernelCost::unsupported);
 }
@@ -155,11 +217,11 @@ bool SavesWork(const MeasureContext& context, const cost::GraphCost& candidate) 
          candidate.total_us < context.cost.total_us * (1 - kLeastInFiles);
 }
 
-Judgement JudgeContender(const MeasureContext& context, const Contender& contender,
-                         double confidence) {
+Judgement JudgeContender(const MeasureContext& context, const Contender& contender) {
   const cost::GraphCost& cost = contender.candidate.packaged.cost;
   return Judge({.ratio = contender.ratio,
-                .confidence = confidence,
+                .cpu_time = contender.cpu_time,
+                .confidence = kMeasuring.confidence,
                 .prediction = PredictionOf(context.cost, cost),
                 .does_subset_of_work = SavesWork(context, cost)});
 }
@@ -181,13 +243,16 @@ report::Considered Consider(const MeasureContext& context, const Contender& cont
                                    ? std::optional(PredictedGain(context.cost, packaged.cost))
                                    : std::nullopt,
           .measured_percent = GainOf(contender.ratio.interval),
+          .cpu_time_percent = contender.cpu_time.has_value()
+                                  ? std::optional(GainOf(contender.cpu_time->interval))
+                                  : std::nullopt,
           .expected_percent = 100 * (1 - std::exp(judgement.belief.mean)),
           .probability = judgement.probability,
           .found = packaged.found};
 }
 
 // Judges the contenders, those with the lowest predicted cost first, and takes one of them.
-Decision Decide(const MeasureContext& context, Contest contest, double confidence) {
+Decision Decide(const MeasureContext& context, Contest contest) {
   Decision decision{.original = ToMeasured(contest.original, contest.original_error_norm),
                     .disturbed = contest.contaminated};
   std::ranges::stable_sort(contest.contenders, {}, [](const Contender& contender) {
@@ -197,7 +262,8 @@ Decision Decide(const MeasureContext& context, Contest contest, double confidenc
   Belief best;
   for (size_t i = 0; i < contest.contenders.size(); ++i) {
     const Contender& contender = contest.contenders[i];
-    const Judgement judgement = JudgeContender(context, contender, confidence);
+    const Judgement judgement = JudgeContender(context, contender);
+    decision.by_cpu_time |= contender.cpu_time.has_value();
     decision.considered.push_back(Consider(context, contender, judgement));
     if (!decision.foremost.has_value()) decision.foremost = contender.candidate.packaged.found;
     Log().info(
@@ -213,8 +279,9 @@ Decision Decide(const MeasureContext& context, Contest contest, double confidenc
   if (!taken.has_value()) return decision;
   decision.considered[*taken].taken = true;
   Contender& winner = contest.contenders[*taken];
+  const timing::RatioStatistics& surest = winner.cpu_time.value_or(winner.ratio);
   decision.winner = {std::move(winner.candidate), ToMeasured(winner.runs, winner.error_norm),
-                     GainOf(winner.ratio.interval)};
+                     GainOf(surest.interval)};
   return decision;
 }
 
@@ -230,17 +297,12 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          std::vector<Verified> candidates,
                                          const StopCondition& stop,
                                          std::vector<std::string>* failures) {
-  // Where the time is only enough for a few runs, some more of them would not settle the question
-  // either. Judge then relies more on predictions.
-  constexpr int kFewestTurns = 3;
-  const timing::EndToEndOptions measuring{.budget_seconds = context.options.seconds,
-                                          .min_turns = kFewestTurns,
-                                          .least_gain = kLeastGain};
   absl::StatusOr<Contest> contest;
-  context.lane.RunUrgent(
-      [&] { contest = RunAll(context, std::move(candidates), measuring, stop, failures); });
+  context.lane.RunUrgent([&] {
+    contest = RunFor(context.options.seconds, context, std::move(candidates), stop, failures);
+  });
   QUOTIENT_RETURN_IF_ERROR(contest.status());
-  return Decide(context, *std::move(contest), measuring.confidence);
+  return Decide(context, *std::move(contest));
 }
 
 bool GainsByModel(const cost::GraphCost& original, const cost::GraphCost& candidate) {

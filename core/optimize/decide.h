@@ -2,6 +2,8 @@
 
 // The decision: which candidate, if any, is taken. DECISION.md says why it is made like this.
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +27,7 @@ namespace quotient::optimize {
 struct Winner {
   Verified candidate;
   report::Measured measured;                 // Empty if nothing was run.
-  std::optional<report::PercentRange> gain;  // Known if it was measured.
+  std::optional<report::PercentRange> gain;  // Of CPU time if that was compared.
 };
 
 struct Decision {
@@ -36,6 +38,7 @@ struct Decision {
   // Packaged::found of the first judged candidate that has one, whether it was taken or not.
   std::optional<size_t> foremost;
   bool disturbed = false;     // Most runs were interrupted by other work on the machine.
+  bool by_cpu_time = false;   // So the CPU time of runs on one thread was compared, too.
   bool by_estimates = false;  // No candidate gains if only measured kernels count.
 };
 
@@ -54,7 +57,7 @@ inline constexpr double kRunsOfRace = 10;
 // than `seconds`.
 size_t MostChallengers(const cost::GraphCost& original, double seconds);
 
-// What candidates are measured against, and where. Everything but the last two is borrowed.
+// What candidates are measured against, and where. Everything but the last three is borrowed.
 struct MeasureContext {
   const Prepared& original;
   const cost::GraphCost& cost;  // The predicted cost of original.cut.
@@ -68,13 +71,17 @@ struct MeasureContext {
   timing::Lane& lane;         // Where everything is compiled and run.
   kernels::PlanChoice plans;  // How kernels are run.
   MeasureOptions options;
+  // Opens the same device for runs on one thread. Empty if that is what it has already, or if the
+  // time of its runs is not that of the host's threads.
+  std::function<absl::StatusOr<std::shared_ptr<Device>>()> one_thread = {};
 };
 
 // Decides by running the original and all candidates end to end, interleaved, and by what was
-// predicted (Judge). Of several candidates that may be taken, the one that is predicted to be the
-// cheapest is taken, unless another one is surely faster than it. Without candidates the original
-// is measured alone. Candidates that the backend cannot run are thrown away, and `failures` gets a
-// line for each, also if the measurement fails.
+// predicted (Judge). If other work on the machine disturbs most runs, all of them also run on one
+// thread, whose CPU time such work hardly changes. Of several candidates that may be taken, the one
+// that is predicted to be the cheapest is taken, unless another one is surely faster than it.
+// Without candidates the original is measured alone. Candidates that the backend cannot run are
+// thrown away, and `failures` gets a line for each, also if the measurement fails.
 absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          std::vector<Verified> candidates,
                                          const StopCondition& stop,

@@ -17,6 +17,8 @@ constexpr double kSdOfPrediction = 0.02;
 // What measuring the same executables for longer does not show: the same graph compiled again is
 // faster or slower by this because its buffers and code lie elsewhere in memory.
 constexpr double kSdOfPlacement = 0.003;
+// Another number of threads realizes another share of a gain: it is off by half of itself.
+constexpr double kSdOfThreads = 0.5;
 // A bootstrap of fewer pairs than this sees too little of the noise to call anything sure, and its
 // interval is taken to be too narrow by this factor.
 constexpr int kFewestPairs = 6;
@@ -55,6 +57,11 @@ Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence) {
   return {std::log(ratio.value), std::hypot(sd, disagreement, kSdOfPlacement)};
 }
 
+Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence) {
+  const Belief runs = BeliefFromRuns(ratio, confidence);
+  return {runs.mean, std::hypot(runs.sd, kSdOfThreads * runs.mean)};
+}
+
 Belief Combine(const Belief& a, const Belief& b) {
   if (std::isinf(a.sd)) return b;
   if (std::isinf(b.sd)) return a;
@@ -78,11 +85,18 @@ Judgement Judge(const Evidence& evidence) {
   const timing::RatioStatistics& ratio = evidence.ratio;
   Judgement judgement;
   judgement.belief = Combine(evidence.prediction, BeliefFromRuns(ratio, evidence.confidence));
+  if (evidence.cpu_time.has_value()) {
+    judgement.belief =
+        Combine(judgement.belief, BeliefFromCpuTime(*evidence.cpu_time, evidence.confidence));
+  }
   judgement.probability = ProbabilityBelow(judgement.belief, std::log(1 - kLeastGain));
-  const bool are_enough = ratio.pairs >= kFewestPairs;
-  if (are_enough && ratio.surely_slower()) {
+  const bool runs_decide = !evidence.cpu_time.has_value() && ratio.pairs >= kFewestPairs;
+  const bool is_slower =
+      runs_decide ? ratio.surely_slower()
+                  : evidence.cpu_time.has_value() && IsSurelyBelow({0, 0}, judgement.belief);
+  if (is_slower) {
     judgement.grounds = Grounds::kSurelySlower;
-  } else if (are_enough && ratio.surely_faster() && ratio.value <= 1 - kLeastGain) {
+  } else if (runs_decide && ratio.surely_faster() && ratio.value <= 1 - kLeastGain) {
     judgement.grounds = Grounds::kMeasured;
   } else if (evidence.does_subset_of_work) {
     judgement.grounds = Grounds::kSubsetOfWork;

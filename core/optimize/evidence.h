@@ -9,6 +9,7 @@
 // its own, so their beliefs are combined with weights that are the inverse variances.
 
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "core/report/report.h"
@@ -36,10 +37,16 @@ double ProbabilityBelow(const Belief& belief, double bound);
 // than that.
 bool IsSurelyBelow(const Belief& a, const Belief& b);
 
+// What the CPU time of runs on one thread says of the ratio of run times.
+Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence);
+
 // What is known of a candidate.
 struct Evidence {
   timing::RatioStatistics ratio;
-  double confidence = 0;  // That of the ratio's interval.
+  // Of runs on one thread, by the CPU time that they took. Known where other work on the machine
+  // disturbed most runs, whose times then decide nothing by themselves.
+  std::optional<timing::RatioStatistics> cpu_time = {};
+  double confidence = 0;  // That of both intervals.
   Belief prediction;
   bool does_subset_of_work = false;  // DoesSubsetOfWork
 };
@@ -47,7 +54,7 @@ struct Evidence {
 // What the evidence amounts to.
 struct Judgement {
   report::Grounds grounds = report::Grounds::kNotSure;
-  Belief belief;           // By prediction and measurement.
+  Belief belief;           // By everything that is known.
   double probability = 0;  // That it gains at least kLeastGain.
 
   bool takes() const {
@@ -56,9 +63,12 @@ struct Judgement {
 };
 
 // Judges a candidate by the first of these that holds:
-//   surely slower            the whole interval of the measured ratio is above 1: not taken;
-//   measured                 at least six pairs ran, the whole interval is below 1, so is the ratio
-//                            of the medians, and the gain is at least kLeastGain;
+//   surely slower            the whole interval of the measured ratio is above 1, or, where there
+//   is
+//                            CPU time, it is slower with a probability of 95 %: not taken;
+//   measured                 there is no CPU time, at least six pairs ran, the whole interval is
+//                            below 1, so is the ratio of the medians, and the gain is at least
+//                            kLeastGain;
 //   subset of the work       it does a subset of the original's work, so it is taken even if noise
 //                            hides the gain;
 //   predicted and measured   by both together it gains with a probability of at least 95 %;

@@ -274,8 +274,11 @@ class Run {
         return Decision();
       }
       if (race.decision->disturbed) {
-        record_.Note(
-            "other work on this machine interrupted most runs: the times say less than usual");
+        record_.Note(absl::StrCat(
+            "other work on this machine interrupted most runs: the times say less than usual",
+            race.decision->by_cpu_time
+                ? ", so the CPU time of runs on one thread was compared as well"
+                : ""));
       }
       return std::move(race.decision);
     });

@@ -1,5 +1,7 @@
 #include "core/optimize/race.h"
 
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -42,6 +44,13 @@ class Racer {
     return verify::RandomInputs(baseline_.original.prepared.cut.graph, job_.options.seed);
   }
 
+  // MeasureContext::one_thread
+  std::function<absl::StatusOr<std::shared_ptr<Device>>()> OneThread(const Device& device) const {
+    const bool is_host = device.arithmetic() == verify::DeviceArithmetic::kHost;
+    if (!is_host || job_.threads == 1) return nullptr;
+    return [this] { return job_.environment.devices->Get(job_.options.device, 1); };
+  }
+
   absl::StatusOr<Decision> RunAgainstOriginal(std::vector<Verified> candidates, double seconds) {
     Device& device = *baseline_.original.device;
     const MeasureContext context = {
@@ -53,8 +62,8 @@ class Racer {
         .backend = *device.backend(),
         .lane = *device.lane(),
         .plans = device.plans(),
-        .options = {
-            .threads = job_.threads, .seconds = seconds, .arithmetic = device.arithmetic()}};
+        .options = {.threads = job_.threads, .seconds = seconds, .arithmetic = device.arithmetic()},
+        .one_thread = OneThread(device)};
     return DecideByRunning(context, std::move(candidates), job_.stop, &result_.failures);
   }
 

@@ -123,6 +123,7 @@ class Variation {
     }
     std::ranges::move(next.considered, std::back_inserter(decision_.considered));
     decision_.disturbed |= next.disturbed;
+    decision_.by_cpu_time |= next.by_cpu_time;
     if (!next.winner.has_value()) return;
     decision_.winner = std::move(next.winner);
     decision_.original = next.original;

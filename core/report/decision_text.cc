@@ -47,6 +47,10 @@ std::string Figures(const Considered& candidate) {
                           candidate.measured_percent->low, candidate.measured_percent->high,
                           candidate.expected_percent);
   }
+  if (candidate.cpu_time_percent.has_value()) {
+    absl::StrAppendFormat(&text, ", CPU time of one thread %.1f to %.1f %% less",
+                          candidate.cpu_time_percent->low, candidate.cpu_time_percent->high);
+  }
   return text;
 }
 
@@ -91,6 +95,14 @@ std::vector<std::string> DecisionLines(const Report& report) {
                                  Verdict(candidate)));
   }
   return lines;
+}
+
+absl::string_view IntervalText(const Report& report) {
+  const auto taken = std::ranges::find_if(report.considered, &Considered::taken);
+  if (taken != report.considered.end() && taken->cpu_time_percent.has_value()) {
+    return "by the CPU time of runs on one thread, which other work on the machine changes little";
+  }
+  return "by the lower quartiles of the runs, which noise moves less than medians";
 }
 
 std::string GroundsText(const Report& report) {

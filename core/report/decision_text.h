@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/report/report.h"
 
 namespace quotient::report {
@@ -17,5 +18,7 @@ std::vector<std::string> DecisionLines(const Report& report);
 // as a phrase for headings: "it does only a part of the work; the measurement alone does not tell".
 // Empty where the measurement tells, and for a report without an improvement.
 std::string GroundsText(const Report& report);
+// What Report::speedup_interval compares, as a phrase.
+absl::string_view IntervalText(const Report& report);
 
 }  // namespace quotient::report

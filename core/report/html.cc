@@ -60,10 +60,9 @@ std::string HowSure(const Report& report) {
   };
   std::string gain;
   if (report.speedup_interval.has_value()) {
-    gain = absl::StrFormat(
-        "<p>With 99 %% confidence between %.1f %% and %.1f %% faster, by the lower "
-        "quartiles of the runs, which noise moves less than medians.</p>",
-        report.speedup_interval->low, report.speedup_interval->high);
+    gain = absl::StrFormat("<p>With 99 %% confidence between %.1f %% and %.1f %% faster, %s.</p>",
+                           report.speedup_interval->low, report.speedup_interval->high,
+                           IntervalText(report));
   }
   std::string decided;
   for (const std::string& line : DecisionLines(report)) {

@@ -62,6 +62,9 @@ void FromValue(const Json& json, Considered* considered) {
   if (json.contains("measured_percent") && !json["measured_percent"].is_null()) {
     FromValue(json["measured_percent"], &considered->measured_percent.emplace());
   }
+  if (json.contains("cpu_time_percent") && !json["cpu_time_percent"].is_null()) {
+    FromValue(json["cpu_time_percent"], &considered->cpu_time_percent.emplace());
+  }
   Read(json, "expected_percent", &considered->expected_percent);
   Read(json, "probability", &considered->probability);
   Read(json, "taken", &considered->taken);

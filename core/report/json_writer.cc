@@ -50,6 +50,7 @@ Json ToValue(const Considered& considered) {
           {"grounds", std::string(GroundsName(considered.grounds))},
           {"predicted_percent", Optional(considered.predicted_percent)},
           {"measured_percent", ToValue(considered.measured_percent)},
+          {"cpu_time_percent", ToValue(considered.cpu_time_percent)},
           {"expected_percent", considered.expected_percent},
           {"probability", Optional(considered.probability)},
           {"taken", considered.taken}};

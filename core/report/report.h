@@ -78,9 +78,12 @@ struct Considered {
   Grounds grounds = Grounds::kNotSure;
   std::optional<double> predicted_percent = {};       // As Report::predicted_speedup_percent.
   std::optional<PercentRange> measured_percent = {};  // As Report::speedup_interval.
-  double expected_percent = 0;                        // By prediction and measurement together.
-  std::optional<double> probability = {};             // The probability of a gain, by both.
-  bool taken = false;                                 // Whether this is the result.
+  // How much less CPU time runs on one thread take. Known where other work on the machine disturbed
+  // the runs that `measured_percent` is of.
+  std::optional<PercentRange> cpu_time_percent = {};
+  double expected_percent = 0;             // By prediction and measurement together.
+  std::optional<double> probability = {};  // The probability of a gain, by both.
+  bool taken = false;                      // Whether this is the result.
   // Its place among the graphs that the search chose; nullopt for others. Not in the JSON.
   std::optional<size_t> found = {};
 };
@@ -267,7 +270,8 @@ struct Report {
   double speedup_percent = 0;
   std::optional<double> predicted_speedup_percent;
   // The 99 % confidence interval of the gain, by the ratio of the lower quartiles, which noise
-  // moves less than the medians. Missing if no runs were compared.
+  // moves less than the medians, or by the CPU time that the taken candidate was compared by.
+  // Missing if no runs were compared.
   std::optional<PercentRange> speedup_interval;
   // The candidates that were judged, in the order of their predicted costs and of the rounds in
   // which they were tried.

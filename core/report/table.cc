@@ -66,8 +66,7 @@ void AppendFigures(const Report& report, std::string* out) {
       absl::StrCat(Microseconds(after.measured.p10_us), ".."), "");
   row("", Microseconds(before.measured.p90_us), Microseconds(after.measured.p90_us), "");
   if (report.speedup_interval.has_value()) {
-    *out +=
-        "  * with 99 % confidence, by the lower quartiles of the runs, which noise moves less\n";
+    absl::StrAppend(out, "  * with 99 % confidence, ", IntervalText(report), "\n");
   }
 }
 

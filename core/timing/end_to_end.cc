@@ -55,6 +55,7 @@ class Measurement {
       if (stop.cancelled()) return MakeError(Reason::kCancelled, "cancelled while measuring");
       const bool late = probe_.NowNs() >= deadline || stop.ShouldStop();
       if (late && turn >= options_.min_turns) break;
+      if (options_.stops_if_contaminated && turn >= TurnsThatTell() && !IsMostlyClean()) break;
       const bool is_due = turn == next_evaluation;
       if (is_due) {
         Evaluate();
@@ -75,8 +76,7 @@ class Measurement {
 
   EndToEndResult Result() const {
     EndToEndResult result;
-    result.contaminated =
-        !std::ranges::all_of(racing_, [this](size_t i) { return IsMostlyClean(i); });
+    result.contaminated = !IsMostlyClean();
     for (size_t i = 0; i < executables_.size(); ++i) {
       result.runs.push_back(RunsOf(i));
       result.ratios.push_back(RatioOf(i));
@@ -88,6 +88,12 @@ class Measurement {
   // If there is time for fewer turns than this many times first_evaluation, candidates without a
   // chance are dropped after any turn, not only at the evaluations that first_evaluation schedules.
   static constexpr double kFewEvaluations = 4;
+
+  // After how many turns their samples show whether the machine is busy.
+  int TurnsThatTell() const {
+    constexpr int kFewest = 4;
+    return std::max(kFewest, options_.min_turns);
+  }
 
   size_t rows_per_turn() const { return warm_ ? options_.samples_per_visit : 1; }
 
@@ -167,6 +173,11 @@ class Measurement {
     const auto taken = [i](const std::vector<Sample>& row) { return row[i].taken; };
     const auto clean = [i](const std::vector<Sample>& row) { return row[0].clean && row[i].clean; };
     return 2 * std::ranges::count_if(samples_, clean) >= std::ranges::count_if(samples_, taken);
+  }
+
+  // Whether that holds for all that still race.
+  bool IsMostlyClean() const {
+    return std::ranges::all_of(racing_, [this](size_t i) { return IsMostlyClean(i); });
   }
 
   // The samples of an executable that count, and those of the first one that they are paired with.

@@ -50,6 +50,9 @@ struct EndToEndOptions {
   // Confidence level of each evaluation. There are up to six, counting the final one.
   double confidence = 0.99;
   uint64_t seed = 1;  // Seed of the bootstrap.
+  // Whether to stop after a few turns if most of their samples are contaminated, for callers who
+  // have a better use for the time then.
+  bool stops_if_contaminated = false;
 };
 
 // Times of one run in microseconds.

@@ -83,7 +83,9 @@ class FakeExecutable : public Executable {
   }
 
   // The device has a clock of its own, so that no machine's clock decides what is measured.
-  std::optional<DeviceReading> reading() const override { return DeviceReading{last_us_}; }
+  std::optional<DeviceReading> reading() const override {
+    return DeviceReading{last_us_, !options_.disturbed};
+  }
 
   absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {
     QUOTIENT_ASSIGN_OR_RETURN(eval::ValueMap computed,

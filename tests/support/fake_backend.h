@@ -42,6 +42,7 @@ struct FakeOptions {
   std::vector<FakePlan> plans = {{}};
   std::function<absl::Status()> health;  // Empty: always OK.
   bool runs_files = false;
+  bool disturbed = false;  // Whether other work disturbs all runs of whole graphs.
   // By how much a run of a whole graph takes longer than its kernels. Empty: not at all.
   std::function<double(const model::Graph& graph)> overhead_us;
 };

@@ -68,8 +68,7 @@ class OrtBackend : public Backend {
     for (size_t i = 0; i < values.inputs.size(); ++i) {
       named.push_back({values.inputs[i].name, inputs[i]});
     }
-    return TraceFile(client_.get(), &operands_, file, named, partition_.threads,
-                     footprint_log2);
+    return TraceFile(client_.get(), &operands_, file, named, partition_.threads, footprint_log2);
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/rng.h"
 #include "core/model/text.h"
+#include "core/timing/memory_store.h"
 #include "core/verify/random_inputs.h"
 #include "tests/support/fake_backend.h"
 
@@ -46,7 +47,8 @@ class DecideByRunningTest : public testing::Test {
                                     .reference = reference_,
                                     .backend = *backend_,
                                     .lane = lane_,
-                                    .options = options_};
+                                    .options = options_,
+                                    .one_thread = one_thread_};
     return DecideByRunning(context, std::move(candidates_), StopCondition(&token_), &failures_);
   }
 
@@ -85,6 +87,7 @@ class DecideByRunningTest : public testing::Test {
   cost::GraphCost cost_ = Predicted(original_, 100);
   const verify::Reference* reference_ = nullptr;
   MeasureOptions options_;
+  std::function<absl::StatusOr<std::shared_ptr<Device>>()> one_thread_;
   CancelToken token_;
   ModelFiles files_;  // Has no effect, as the device runs graphs.
   std::vector<Verified> candidates_;
@@ -111,6 +114,74 @@ TEST_F(DecideByRunningTest, ACandidateThatCannotRunLeavesTheOthers) {
   EXPECT_NEAR(winner.gain->low, 90, 1e-9);
   ASSERT_EQ(decision->considered.size(), 3u);
   EXPECT_EQ(std::ranges::count(decision->considered, true, &report::Considered::taken), 1);
+}
+
+class DecideOnABusyMachineTest : public DecideByRunningTest {
+ protected:
+  DecideOnABusyMachineTest() {
+    backend_ = kernels::fake::NewFakeBackend(
+        &clock_, {.run_us = [this](const kernels::KernelSpec& spec, int) { return RunUs(spec); },
+                  .disturbed = true});
+    one_thread_ = [this]() -> absl::StatusOr<std::shared_ptr<Device>> {
+      ++opened_;
+      auto backend = kernels::fake::NewFakeBackend(
+          &clock_, {.run_us = [this](const kernels::KernelSpec& spec, int) {
+            const absl::StatusOr<double> us = RunUs(spec);
+            return us.ok() && spec.op == "Neg" ? cpu_us_ : us;
+          }});
+      auto service = timing::NewTimingService(backend.get(), &store_, &lane_);
+      return std::make_shared<Device>(MeasuringParts{
+          .backend = std::move(backend), .service = std::move(service), .lane = &lane_});
+    };
+    options_.threads = 2;
+  }
+
+  timing::MemoryStore store_;
+  double cpu_us_ = 100;  // Of Neg, on one thread.
+  int opened_ = 0;
+};
+
+TEST_F(DecideOnABusyMachineTest, CpuTimeOnOneThreadDecides) {
+  us_["Erf++"] = 100;
+  us_["Neg"] = 100;
+  cpu_us_ = 90;
+  AddCandidate("y: float32[4096] = Neg(x)");
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_TRUE(decision->disturbed);
+  EXPECT_TRUE(decision->by_cpu_time);
+  ASSERT_TRUE(decision->winner.has_value());
+  EXPECT_NEAR(decision->winner->gain->low, 10, 1e-9);
+  const report::Considered& considered = decision->considered.front();
+  EXPECT_EQ(considered.grounds, report::Grounds::kPredictedAndMeasured);
+  ASSERT_TRUE(considered.cpu_time_percent.has_value());
+  EXPECT_NEAR(considered.cpu_time_percent->high, 10, 1e-9);
+  EXPECT_NEAR(considered.measured_percent->high, 0, 1e-9);
+}
+
+TEST_F(DecideOnABusyMachineTest, WhatIsFasterByTheDisturbedRunsAloneIsNotTaken) {
+  us_["Neg"] = 90;
+  AddCandidate("y: float32[4096] = Neg(x)");
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_FALSE(decision->winner.has_value());
+}
+
+TEST_F(DecideOnABusyMachineTest, WithoutTheDeviceForOneThreadTheRunsDecide) {
+  us_["Neg"] = 90;
+  one_thread_ = []() -> absl::StatusOr<std::shared_ptr<Device>> {
+    return absl::UnavailableError("no memory for it");
+  };
+  AddCandidate("y: float32[4096] = Neg(x)");
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_FALSE(decision->by_cpu_time);
+  EXPECT_TRUE(decision->winner.has_value());
+}
+
+TEST_F(DecideOnABusyMachineTest, IsNotAskedForWithoutCandidates) {
+  ASSERT_TRUE(Decide().ok());
+  EXPECT_EQ(opened_, 0);
 }
 
 // The last Erf goes, which saves some of the time, but runs differ by much more than that.

@@ -98,5 +98,38 @@ TEST(Judge, AGainThatIsTooSmallIsNotTakenAsMeasured) {
   EXPECT_EQ(JudgeRuns(Runs(0.999, 0.0005), 1).grounds, Grounds::kNotSure);
 }
 
+// Where the machine is busy, what runs took tells little, and CPU times are compared as well.
+Judgement JudgeBusy(double ratio, double cpu_time_ratio, bool does_subset_of_work = false) {
+  return Judge({.ratio = Runs(ratio, 0.1),
+                .cpu_time = Runs(cpu_time_ratio, 0.004),
+                .confidence = kConfidence,
+                .prediction = {},
+                .does_subset_of_work = does_subset_of_work});
+}
+
+TEST(Belief, OfCpuTimeIsOffByHalfOfTheGain) {
+  const Belief belief = BeliefFromCpuTime(Runs(0.96, 0.002), kConfidence);
+  EXPECT_NEAR(belief.mean, std::log(0.96), 1e-12);
+  EXPECT_NEAR(belief.sd, std::log(1 / 0.96) / 2, 1e-3);
+}
+
+TEST(Judge, WhatTakesLessCpuTimeIsTakenOnABusyMachine) {
+  const Judgement judgement = JudgeBusy(1.0, 0.97);
+  EXPECT_EQ(judgement.grounds, Grounds::kPredictedAndMeasured);
+  EXPECT_LT(judgement.belief.mean, std::log(0.98));
+  EXPECT_EQ(JudgeBusy(1.0, 0.995).grounds, Grounds::kNotSure);
+}
+
+// Threads that find no core make one graph slower than the other by chance, for as long as a race.
+TEST(Judge, NoLuckyRunLetsACandidateInOnABusyMachine) {
+  EXPECT_EQ(JudgeRuns(Runs(0.85, 0.1), 1.0).grounds, Grounds::kMeasured);
+  EXPECT_EQ(JudgeBusy(0.85, 1.0).grounds, Grounds::kNotSure);
+}
+
+TEST(Judge, WhatTakesMoreCpuTimeIsNotTakenThoughItDoesASubsetOfTheWork) {
+  EXPECT_EQ(JudgeBusy(1.0, 1.05, /*does_subset_of_work=*/true).grounds, Grounds::kSurelySlower);
+  EXPECT_EQ(JudgeBusy(1.2, 1.0, /*does_subset_of_work=*/true).grounds, Grounds::kSubsetOfWork);
+}
+
 }  // namespace
 }  // namespace quotient::optimize

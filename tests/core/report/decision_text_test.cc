@@ -43,6 +43,20 @@ TEST(DecisionTextTest, WhatWasMeasuredStandsBesideThePrediction) {
                   "it was measured to be faster"));
 }
 
+TEST(DecisionTextTest, WhereTheMachineIsBusyCpuTimeIsNamed) {
+  Report report;
+  report.considered = {{.predicted_percent = 20,
+                        .measured_percent = PercentRange{-10, 30},
+                        .cpu_time_percent = PercentRange{1.5, 2.5},
+                        .expected_percent = 2,
+                        .taken = true}};
+  EXPECT_THAT(DecisionLines(report).front(),
+              testing::HasSubstr("expected 2.0 %, CPU time of one thread 1.5 to 2.5 % less)"));
+  EXPECT_THAT(IntervalText(report), testing::HasSubstr("CPU time"));
+  report.considered[0].taken = false;
+  EXPECT_THAT(IntervalText(report), testing::HasSubstr("quartiles"));
+}
+
 std::string GroundsOf(Outcome outcome, Grounds grounds) {
   Report report;
   report.outcome = outcome;

@@ -75,6 +75,8 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"predicted_speedup_percent\"",
                           "\"grounds\": \"surely_slower\"",
                           "\"bad-merge\"",
+                          "\"cpu_time_percent\"",
+                          "\"low\": -3.5",
                           "\"expected_percent\": 24.5",
                           "\"probability\": 0.99",
                           "\"taken\": true",

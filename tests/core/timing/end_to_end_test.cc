@@ -137,6 +137,23 @@ TEST_F(EndToEndTest, CpuTimeStandsInForInterruptedRuns) {
   EXPECT_NEAR(result.ratios[1].interval.high, 2, 1e-9);
 }
 
+TEST_F(EndToEndTest, WhoHasABetterUseForTheTimeStopsOnABusyMachine) {
+  options_ = {.max_turns = 64, .samples_per_visit = 1, .stops_if_contaminated = true};
+  bool busy = true;
+  const auto a = Make('a', [&](int) {
+    if (busy) probe_.Interrupt();
+    return 10'000;
+  });
+  const auto b = Make('b', [](int) { return 9'900; });
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult disturbed, Measure({a.get(), b.get()}));
+  EXPECT_TRUE(disturbed.contaminated);
+  EXPECT_EQ(disturbed.ratios[1].pairs, options_.min_turns);
+  busy = false;
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult quiet, Measure({a.get(), b.get()}));
+  EXPECT_FALSE(quiet.contaminated);
+  EXPECT_GT(quiet.ratios[1].pairs, options_.min_turns);
+}
+
 TEST_F(EndToEndTest, StaysWithinItsBudgetButTakesTheFewestTurns) {
   options_ = {.budget_seconds = 1, .min_turns = 3, .max_turns = 100};
   const auto quick = Make('q', [](int) { return 10'000; });
