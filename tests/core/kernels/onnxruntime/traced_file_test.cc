@@ -113,8 +113,8 @@ TEST_F(TraceFileTest, AFusedKernelIsCalledByTheNodeThatItWas) {
   EXPECT_THAT(traced.kernels[0].names, ElementsAre("out0", "quotient_MatMul"));
 }
 
-// Only kernels that read constants depend on what a run reads and writes: 64 KiB of weights and four
-// values of 2 KiB, rounded up.
+// Only kernels that read constants depend on what a run reads and writes: 64 KiB of weights and
+// four values of 2 KiB, rounded up.
 TEST_F(TraceFileTest, TheFootprintIsThatOfAllValues) {
   ASSERT_OK_AND_ASSIGN(const FileKernels traced, Trace(kProduct));
   EXPECT_EQ(traced.kernels[0].spec->constant_footprint_log2, 17);
