@@ -3,209 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/evidence.h"
 #include "core/optimize/same_kernels.h"
-#include "core/optimize/subject.h"
 #include "core/optimize/subset_of_work.h"
-#include "core/os/probe.h"
 #include "core/timing/end_to_end.h"
 
 namespace quotient::optimize {
 namespace {
 
-// Where the time is only enough for a few runs, some more of them would not settle the question
-// either. Judge then relies more on predictions.
-constexpr int kFewestTurns = 3;
-constexpr timing::EndToEndOptions kMeasuring{.min_turns = kFewestTurns, .least_gain = kLeastGain};
-
 report::Measured ToMeasured(const timing::RunStatistics& runs, std::optional<double> error_norm) {
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples, error_norm};
 }
 
-Subject OriginalOf(const MeasureContext& context) {
-  return {context.original.model.graph,
-          context.original.cut,
-          {context.files.model, context.files.external_data, nullptr}};
-}
-
-Subject SubjectOf(const Packaged& packaged) {
-  const onnx::WrittenModel& written = packaged.written->model;
-  return {packaged.prepared.model.graph,
-          packaged.prepared.cut,
-          {written.bytes, written.weights, nullptr}};
-}
-
-absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContext& context,
-                                                             const Subject& subject,
-                                                             const kernels::Backend& backend,
-                                                             const kernels::PlanChoice& plans) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> inputs,
-                            verify::MatchInputs(context.original.cut, context.inputs, subject.cut));
-  absl::StatusOr<std::unique_ptr<kernels::Executable>> executable =
-      CompileSubject(subject, inputs, backend, plans);
-  context.files.Release();  // Candidates refer to the weights there, too.
-  return executable;
-}
-
-// Runs once and looks at what comes out. Returns the relative norm of its error, or nullopt if
-// there is nothing to compare it with.
-absl::StatusOr<std::optional<double>> RunOnce(kernels::Executable& executable,
-                                              const verify::CutGraph& cut,
-                                              const MeasureContext& context) {
-  QUOTIENT_RETURN_IF_ERROR(executable.Run());
-  if (context.reference == nullptr) return std::nullopt;
-  // A file is run with the nodes that the reference knows nothing of.
-  if (context.backend.runs_files() && cut.cut_nodes > 0) return std::nullopt;
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> outputs, executable.GetOutputs());
-  QUOTIENT_ASSIGN_OR_RETURN(const double norm,
-                            context.reference->CheckRun(cut, executable.output_values(), outputs,
-                                                        context.options.arithmetic));
-  Log().info("what the device computes is off by {:.2e} of its norm", norm);
-  return norm;
-}
-
-// A graph that can be run, and the relative norm of the error of what comes out.
-struct Tried {
-  std::unique_ptr<kernels::Executable> executable;
-  std::optional<double> error_norm;
-};
-
-absl::StatusOr<Tried> CompileAndRunOnce(const MeasureContext& context, const Subject& subject) {
-  Tried tried;
-  QUOTIENT_ASSIGN_OR_RETURN(tried.executable,
-                            Compile(context, subject, context.backend, context.plans));
-  QUOTIENT_ASSIGN_OR_RETURN(tried.error_norm, RunOnce(*tried.executable, subject.cut, context));
-  return tried;
-}
-
-// A candidate that can be run.
-struct Runnable {
-  Verified candidate;
-  Tried tried;
-};
-
-std::vector<Runnable> CompileAll(const MeasureContext& context, std::vector<Verified> candidates,
-                                 std::vector<std::string>* failures) {
-  std::vector<Runnable> runnable;
-  for (Verified& candidate : candidates) {
-    auto tried = CompileAndRunOnce(context, SubjectOf(candidate.packaged));
-    if (tried.ok()) {
-      runnable.push_back({std::move(candidate), *std::move(tried)});
-    } else {
-      failures->push_back(std::string(tried.status().message()));
-    }
-  }
-  return runnable;
-}
-
-// A candidate that was run against the original.
-struct Contender {
-  Verified candidate;
-  timing::RunStatistics runs;
-  timing::RatioStatistics ratio;
-  std::optional<double> error_norm;
-  std::optional<timing::RatioStatistics> cpu_time = {};  // As in Evidence.
-};
-
-struct Contest {
-  timing::RunStatistics original;
-  std::optional<double> original_error_norm;
-  std::vector<Contender> contenders;
-  bool contaminated = false;
-};
-
-// Runs the original and all candidates against each other. Must be called in the lane.
-absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
-                               const timing::EndToEndOptions& measuring, const StopCondition& stop,
-                               std::vector<std::string>* failures) {
-  QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, OriginalOf(context)));
-  std::vector<Runnable> runnable = CompileAll(context, std::move(candidates), failures);
-  std::vector<kernels::Executable*> executables = {original.executable.get()};
-  for (const Runnable& each : runnable) executables.push_back(each.tried.executable.get());
-  const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(context.options.threads);
-  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
-                            timing::MeasureEndToEnd(executables, measuring, *probe, stop));
-  Contest contest{.original = result.runs.front(),
-                  .original_error_norm = original.error_norm,
-                  .contaminated = result.contaminated};
-  const auto runs = std::span(result.runs).subspan<1>();
-  const auto ratios = std::span(result.ratios).subspan<1>();
-  for (size_t i = 0; i < runnable.size(); ++i) {
-    contest.contenders.push_back(
-        {std::move(runnable[i].candidate), runs[i], ratios[i], runnable[i].tried.error_norm});
-  }
-  return contest;
-}
-
-// Runs them again, on one thread. Must be called in the lane.
-absl::Status AddCpuTimes(const MeasureContext& context, Device& device,
-                         const timing::EndToEndOptions& measuring, const StopCondition& stop,
-                         Contest* contest) {
-  const auto compile = [&](const Subject& subject) {
-    return Compile(context, subject, *device.backend(), device.plans());
-  };
-  std::vector<std::unique_ptr<kernels::Executable>> compiled;
-  std::vector<kernels::Executable*> executables;
-  QUOTIENT_ASSIGN_OR_RETURN(compiled.emplace_back(), compile(OriginalOf(context)));
-  for (const Contender& each : contest->contenders) {
-    QUOTIENT_ASSIGN_OR_RETURN(compiled.emplace_back(), compile(SubjectOf(each.candidate.packaged)));
-  }
-  for (const auto& executable : compiled) executables.push_back(executable.get());
-  const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(1);
-  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
-                            timing::MeasureEndToEnd(executables, measuring, *probe, stop));
-  for (size_t i = 0; i < contest->contenders.size(); ++i) {
-    contest->contenders[i].cpu_time = result.ratios[i + 1];
-  }
-  return absl::OkStatus();
-}
-
-// Runs them for `seconds`, and on one thread for what is left of that if the machine turns out to
-// be busy. Must be called in the lane.
-absl::StatusOr<Contest> RunFor(double seconds, const MeasureContext& context,
-                               std::vector<Verified> candidates, const StopCondition& stop,
-                               std::vector<std::string>* failures) {
-  timing::EndToEndOptions measuring = kMeasuring;
-  measuring.budget_seconds = seconds;
-  measuring.stops_if_contaminated = context.one_thread != nullptr;
-  const int64_t start_ns = Clock::System().NowNs();
-  QUOTIENT_ASSIGN_OR_RETURN(Contest contest,
-                            RunAll(context, std::move(candidates), measuring, stop, failures));
-  if (!contest.contaminated || context.one_thread == nullptr || contest.contenders.empty()) {
-    return contest;
-  }
-  const absl::StatusOr<std::shared_ptr<Device>> one_thread = context.one_thread();
-  absl::Status status = one_thread.status();
-  if (status.ok()) {
-    const auto spent = static_cast<double>(Clock::System().NowNs() - start_ns);
-    measuring.budget_seconds = std::max(0.0, seconds - spent * 1e-9);
-    measuring.stops_if_contaminated = false;
-    status = AddCpuTimes(context, **one_thread, measuring, stop, &contest);
-  }
-  if (absl::IsCancelled(status)) return status;
-  if (!status.ok()) Log().info("CPU times are not known: {}", std::string(status.message()));
-  return contest;
-}
-
 bool Runs(const cost::GraphCost& graph) {
   return std::ranges::none_of(graph.costs, &cost::KernelCost::unsupported);
-}
-
-// What the predicted costs say of a candidate. Estimates are optimistic, so they say nothing of
-// graphs that need different ones.
-Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate) {
-  if (!HaveSameEstimates(original, candidate)) return {};
-  return BeliefFromPrediction(original.total_us, candidate.total_us);
 }
 
 // A runtime that optimizes files by itself may do without the work that a candidate saves. So what
@@ -221,7 +39,7 @@ Judgement JudgeContender(const MeasureContext& context, const Contender& contend
   const cost::GraphCost& cost = contender.candidate.packaged.cost;
   return Judge({.ratio = contender.ratio,
                 .cpu_time = contender.cpu_time,
-                .confidence = kMeasuring.confidence,
+                .confidence = kContestConfidence,
                 .prediction = PredictionOf(context.cost, cost),
                 .does_subset_of_work = SavesWork(context, cost)});
 }
@@ -298,9 +116,8 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          const StopCondition& stop,
                                          std::vector<std::string>* failures) {
   absl::StatusOr<Contest> contest;
-  context.lane.RunUrgent([&] {
-    contest = RunFor(context.options.seconds, context, std::move(candidates), stop, failures);
-  });
+  context.lane.RunUrgent(
+      [&] { contest = RunContest(context, std::move(candidates), stop, failures); });
   QUOTIENT_RETURN_IF_ERROR(contest.status());
   return Decide(context, *std::move(contest));
 }

@@ -2,24 +2,17 @@
 
 // The decision: which candidate, if any, is taken. DECISION.md says why it is made like this.
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
-#include "core/kernels/backend.h"
-#include "core/model/tensor.h"
-#include "core/optimize/devices.h"
+#include "core/optimize/contest.h"
 #include "core/optimize/job.h"
 #include "core/optimize/optimize.h"
-#include "core/optimize/prepared.h"
 #include "core/optimize/verified.h"
 #include "core/report/report.h"
-#include "core/timing/lane.h"
-#include "core/verify/reference.h"
 
 namespace quotient::optimize {
 
@@ -42,13 +35,6 @@ struct Decision {
   bool by_estimates = false;  // No candidate gains if only measured kernels count.
 };
 
-// How a device is measured.
-struct MeasureOptions {
-  int threads = 1;
-  double seconds = 30;  // For all graphs together, at most.
-  verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
-};
-
 // A race takes about this many runs of each graph to tell the graphs apart.
 inline constexpr double kRunsOfRace = 10;
 
@@ -57,28 +43,8 @@ inline constexpr double kRunsOfRace = 10;
 // than `seconds`.
 size_t MostChallengers(const cost::GraphCost& original, double seconds);
 
-// What candidates are measured against, and where. Everything but the last three is borrowed.
-struct MeasureContext {
-  const Prepared& original;
-  const cost::GraphCost& cost;  // The predicted cost of original.cut.
-  const ModelFiles& files;      // The files that the original was read from.
-  // The inputs of original.cut on which everything runs: the first ones of `reference`, if there is
-  // one.
-  const std::vector<model::Tensor>& inputs;
-  // Every graph's outputs are compared with it. May be null.
-  const verify::Reference* reference;
-  kernels::Backend& backend;
-  timing::Lane& lane;         // Where everything is compiled and run.
-  kernels::PlanChoice plans;  // How kernels are run.
-  MeasureOptions options;
-  // Opens the same device for runs on one thread. Empty if that is what it has already, or if the
-  // time of its runs is not that of the host's threads.
-  std::function<absl::StatusOr<std::shared_ptr<Device>>()> one_thread = {};
-};
-
 // Decides by running the original and all candidates end to end, interleaved, and by what was
-// predicted (Judge). If other work on the machine disturbs most runs, all of them also run on one
-// thread, whose CPU time such work hardly changes. Of several candidates that may be taken, the one
+// predicted (Judge). Of several candidates that may be taken, the one
 // that is predicted to be the cheapest is taken, unless another one is surely faster than it.
 // Without candidates the original is measured alone. Candidates that the backend cannot run are
 // thrown away, and `failures` gets a line for each, also if the measurement fails.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/optimize/same_kernels.h"
+
 namespace quotient::optimize {
 namespace {
 
@@ -54,12 +56,28 @@ Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence) {
   if (ratio.pairs < kFewestPairs) sd *= kFewPairsFactor;
   // Quartiles and medians estimate the same ratio, so their difference adds to its uncertainty.
   const double disagreement = std::log(ratio.of_medians / ratio.value);
-  return {std::log(ratio.value), std::hypot(sd, disagreement, kSdOfPlacement)};
+  // Their mean is half of that away from each of two measurements.
+  const double placement = std::max(kSdOfPlacement, ratio.apart / 2);
+  return {std::log(ratio.value), std::hypot(sd, disagreement, placement)};
 }
 
 Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence) {
   const Belief runs = BeliefFromRuns(ratio, confidence);
   return {runs.mean, std::hypot(runs.sd, kSdOfThreads * runs.mean)};
+}
+
+Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate) {
+  if (!HaveSameEstimates(original, candidate)) return {};
+  return BeliefFromPrediction(original.total_us, candidate.total_us);
+}
+
+bool IsSurprising(const timing::RatioStatistics& ratio, double confidence,
+                  const Belief& prediction) {
+  if (!ratio.surely_faster() && !ratio.surely_slower()) return false;
+  // Where nothing is predicted, no gain is expected.
+  const Belief expected = std::isinf(prediction.sd) ? Belief{0, kSdOfPrediction} : prediction;
+  const Belief runs = BeliefFromRuns(ratio, confidence);
+  return IsSurelyBelow(runs, expected) || IsSurelyBelow(expected, runs);
 }
 
 Belief Combine(const Belief& a, const Belief& b) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/cost/cost_model.h"
 #include "core/report/report.h"
 #include "core/timing/end_to_end.h"
 
@@ -29,6 +30,13 @@ struct Belief {
 Belief BeliefFromPrediction(double original_us, double candidate_us);
 // What runs say of the ratio. `confidence` is that of its interval.
 Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence);
+// What the predicted costs of two graphs say. Nothing if the graphs need different estimates, which
+// are optimistic.
+Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate);
+// Whether runs show surely that a graph is faster or slower, and the prediction surely (95 %)
+// another ratio than theirs.
+bool IsSurprising(const timing::RatioStatistics& ratio, double confidence,
+                  const Belief& prediction);
 Belief Combine(const Belief& a, const Belief& b);
 // The probability that the logarithm of the ratio is below `bound`.
 double ProbabilityBelow(const Belief& belief, double bound);

@@ -260,6 +260,15 @@ class Measurement {
 
 }  // namespace
 
+RatioStatistics Both(const RatioStatistics& a, const RatioStatistics& b) {
+  return {.value = std::sqrt(a.value * b.value),
+          .interval = {std::min(a.interval.low, b.interval.low),
+                       std::max(a.interval.high, b.interval.high)},
+          .of_medians = std::sqrt(a.of_medians * b.of_medians),
+          .pairs = a.pairs + b.pairs,
+          .apart = std::abs(std::log(a.value / b.value))};
+}
+
 absl::StatusOr<EndToEndResult> MeasureEndToEnd(std::span<kernels::Executable* const> executables,
                                                const EndToEndOptions& options, os::Probe& probe,
                                                const StopCondition& stop) {

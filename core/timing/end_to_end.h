@@ -69,12 +69,16 @@ struct RatioStatistics {
   double value = 1;  // Ratio of the lower quartiles, or median of the ratios if contaminated.
   Interval interval{1, 1};
   double of_medians = 1;
-  int pairs = 0;  // Number of pairs, one sample or visit of the candidate and one of the first.
+  int pairs = 0;     // Number of pairs, one sample or visit of the candidate and one of the first.
+  double apart = 0;  // By how much two measurements differ, in logarithms, if these are Both.
   // Whether the candidate is faster by every measure that a report shows.
   bool surely_faster() const { return interval.high < 1 && of_medians < 1; }
   // Whether it is slower by each of them.
   bool surely_slower() const { return interval.low > 1 && of_medians > 1; }
 };
+
+// What two measurements of the same graphs show: the interval holds both of theirs.
+RatioStatistics Both(const RatioStatistics& a, const RatioStatistics& b);
 
 struct EndToEndResult {
   std::vector<RunStatistics> runs;      // Parallel to the executables.

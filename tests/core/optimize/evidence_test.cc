@@ -98,6 +98,18 @@ TEST(Judge, AGainThatIsTooSmallIsNotTakenAsMeasured) {
   EXPECT_EQ(JudgeRuns(Runs(0.999, 0.0005), 1).grounds, Grounds::kNotSure);
 }
 
+TEST(Belief, WhatIsFarFromThePredictionIsASurprise) {
+  const auto is_surprising = [](const timing::RatioStatistics& runs, double predicted_ratio) {
+    return IsSurprising(runs, kConfidence, BeliefFromPrediction(100, 100 * predicted_ratio));
+  };
+  EXPECT_TRUE(is_surprising(Runs(0.94, 0.01), 1.0));
+  EXPECT_TRUE(is_surprising(Runs(1.06, 0.01), 1.0));
+  EXPECT_FALSE(is_surprising(Runs(0.98, 0.01), 1.0));
+  EXPECT_FALSE(is_surprising(Runs(0.94, 0.01), 0.94));
+  EXPECT_FALSE(is_surprising(Runs(0.94, 0.07), 1.0)) << "the runs are not sure";
+  EXPECT_TRUE(IsSurprising(Runs(0.94, 0.01), kConfidence, {})) << "nothing was predicted";
+}
+
 // Where the machine is busy, what runs took tells little, and CPU times are compared as well.
 Judgement JudgeBusy(double ratio, double cpu_time_ratio, bool does_subset_of_work = false) {
   return Judge({.ratio = Runs(ratio, 0.1),

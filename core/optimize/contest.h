@@ -1,0 +1,83 @@
+#pragma once
+
+// A contest: the original and its candidates run against each other.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/cost/cost_model.h"
+#include "core/kernels/backend.h"
+#include "core/model/tensor.h"
+#include "core/optimize/devices.h"
+#include "core/optimize/job.h"
+#include "core/optimize/prepared.h"
+#include "core/optimize/verified.h"
+#include "core/timing/end_to_end.h"
+#include "core/timing/lane.h"
+#include "core/verify/reference.h"
+
+namespace quotient::optimize {
+
+// How a device is measured.
+struct MeasureOptions {
+  int threads = 1;
+  double seconds = 30;  // For all graphs together, at most.
+  verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
+};
+
+// What candidates are measured against, and where. Everything but the last three is borrowed.
+struct MeasureContext {
+  const Prepared& original;
+  const cost::GraphCost& cost;  // The predicted cost of original.cut.
+  const ModelFiles& files;      // The files that the original was read from.
+  // The inputs of original.cut on which everything runs: the first ones of `reference`, if there is
+  // one.
+  const std::vector<model::Tensor>& inputs;
+  // Every graph's outputs are compared with it. May be null.
+  const verify::Reference* reference;
+  kernels::Backend& backend;
+  timing::Lane& lane;         // Where everything is compiled and run.
+  kernels::PlanChoice plans;  // How kernels are run.
+  MeasureOptions options;
+  // Opens the same device for runs on one thread. Empty if that is what it has already, or if the
+  // time of its runs is not that of the host's threads.
+  std::function<absl::StatusOr<std::shared_ptr<Device>>()> one_thread = {};
+};
+
+// A candidate that was run against the original.
+struct Contender {
+  Verified candidate;
+  timing::RunStatistics runs;
+  timing::RatioStatistics ratio;
+  std::optional<double> error_norm;  // Relative, of what came out. Nullopt if not compared.
+  std::optional<timing::RatioStatistics> cpu_time = {};  // As in Evidence.
+};
+
+struct Contest {
+  timing::RunStatistics original;
+  std::optional<double> original_error_norm;
+  std::vector<Contender> contenders;
+  bool contaminated = false;  // Other work on the machine disturbed most runs.
+};
+
+// The confidence of the intervals of all ratios.
+inline constexpr double kContestConfidence = 0.99;
+
+// Runs all of them end to end, interleaved, for about `context.options.seconds`. What is left of
+// that time is used in two cases:
+// - If other work on the machine disturbs most runs, all of them run on one thread as well. Such
+//   work hardly changes the CPU time that they take.
+// - If runs show surely what is far from what was predicted, all of them are compiled anew, in
+//   another order, and run again. Where their buffers and code lie in memory is another then, which
+//   can make two equal graphs differ by six percent. The interval of a ratio holds both then.
+// Candidates that the backend cannot run are thrown away, and `failures` gets a line for each.
+// Fails if the original cannot be run, and with CANCELLED. Must be called in the timing lane.
+absl::StatusOr<Contest> RunContest(const MeasureContext& context, std::vector<Verified> candidates,
+                                   const StopCondition& stop, std::vector<std::string>* failures);
+
+}  // namespace quotient::optimize
