@@ -103,11 +103,14 @@ class RaceTest : public StageTest {
   }
 
   kernels::fake::FakeOptions fake_;
+  int opened_ = 0;  // How often the device was opened.
   std::string broken_;
   std::function<double(const model::Graph& graph)> overhead_us_;
-  const std::vector<DeviceKind> kinds_ = {testing::FakeDeviceKind(
-      {"cpu"},
-      [this](absl::string_view) { return kernels::fake::NewFakeBackend(&clock_, fake_); })};
+  const std::vector<DeviceKind> kinds_ = {
+      testing::FakeDeviceKind({"cpu"}, [this](absl::string_view) {
+        ++opened_;
+        return kernels::fake::NewFakeBackend(&clock_, fake_);
+      })};
   const std::vector<rules::Family> rules_ = {{"of the test", kRules, nullptr, nullptr}};
   VerifiedCandidates verified_;
 };
@@ -185,6 +188,26 @@ TEST_F(RaceTest, ThereAreNoVariantsIfMakingThemTakesTooLong) {
   const RaceResult race = RaceThem(/*seconds_per_candidate=*/1e6);
   EXPECT_EQ(Taken(race), "nothing");
   EXPECT_THAT(race.decision->considered, SizeIs(1));
+}
+
+// Two threads of a busy machine wait for each other, so the device is opened for one as well.
+TEST_F(RaceTest, OnABusyMachineGraphsRunOnOneThread) {
+  fake_.disturbed = true;
+  options_.threads = 2;
+  Search();
+  const RaceResult race = RaceThem();
+  ASSERT_EQ(Taken(race), "Add Sub");
+  EXPECT_TRUE(race.decision->by_cpu_time);
+  EXPECT_EQ(opened_, 2);
+}
+
+TEST_F(RaceTest, OneThreadTellsItsCpuTimeByItself) {
+  fake_.disturbed = true;
+  Search();
+  const RaceResult race = RaceThem();
+  ASSERT_OK(race.decision.status());
+  EXPECT_FALSE(race.decision->by_cpu_time);
+  EXPECT_EQ(opened_, 1);
 }
 
 TEST_F(RaceTest, WithoutVariantsWhatWasDecidedStays) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,7 +53,7 @@ class StageTest : public ::testing::Test {
                      .environment = environment_,
                      .stop = stop_,
                      .budget = Budget(options_, clock_),
-                     .threads = 1});
+                     .threads = std::max(1, options_.threads)});
   }
 
   // Makes the job of "g (...) => (...) {...}" and reads it.
