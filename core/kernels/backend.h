@@ -181,7 +181,7 @@ class Backend {
   // equally cold. Only where runs_files(). Thread-safe, but uses the device.
   virtual absl::StatusOr<FileKernels> KernelsOfFile(const ModelFile&, const FileValues& /*values*/,
                                                     const std::vector<model::Tensor>&,
-                                                    int /*footprint_log2*/ = 0) const {
+                                                    int /*footprint_log2*/) const {
     return absl::UnimplementedError("this device does not tell the kernels of a file");
   }
 };

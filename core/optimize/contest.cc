@@ -8,8 +8,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/evidence.h"
+#include "core/optimize/memory.h"
 #include "core/optimize/subject.h"
 #include "core/os/probe.h"
 
@@ -121,65 +123,126 @@ absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verifi
   return contest;
 }
 
-// How graphs are run once more.
-struct Anew {
+// How graphs are run once more. Compiling counts as a part of the time.
+struct Rerun {
   const kernels::Backend& backend;
   kernels::PlanChoice plans;
   int threads;
-  timing::EndToEndOptions measuring;
+  int64_t deadline_ns;
 };
 
-// Compiles the contenders and the original, in that order, and runs them again. Returns the ratios
-// of the contenders.
-absl::StatusOr<std::vector<timing::RatioStatistics>> RunAnew(
-    const MeasureContext& context, const Anew& how, const std::vector<Contender>& contenders,
-    const StopCondition& stop) {
-  std::vector<std::unique_ptr<kernels::Executable>> compiled(contenders.size() + 1);
+// Compiles these contenders and then the original, in another order than RunAll does, and runs them
+// again. Returns the ratios of the contenders, without pairs for one that cannot be run.
+absl::StatusOr<timing::EndToEndResult> RunAnew(const MeasureContext& context, const Rerun& how,
+                                               const std::vector<Contender*>& contenders,
+                                               const StopCondition& stop) {
+  std::vector<std::unique_ptr<kernels::Executable>> compiled(contenders.size());
+  const auto compile = [&](const Subject& subject) {
+    if (stop.cancelled()) {
+      return absl::StatusOr<std::unique_ptr<kernels::Executable>>(
+          MakeError(Reason::kCancelled, "cancelled while measuring"));
+    }
+    return Compile(context, subject, how.backend, how.plans);
+  };
   for (size_t i = contenders.size(); i > 0; --i) {
-    const Subject subject = SubjectOf(contenders[i - 1].candidate.packaged);
-    QUOTIENT_ASSIGN_OR_RETURN(compiled[i], Compile(context, subject, how.backend, how.plans));
+    auto executable = compile(SubjectOf(contenders[i - 1]->candidate.packaged));
+    if (executable.ok()) compiled[i - 1] = *std::move(executable);
   }
-  QUOTIENT_ASSIGN_OR_RETURN(compiled[0],
-                            Compile(context, OriginalOf(context), how.backend, how.plans));
-  std::vector<kernels::Executable*> executables;
-  for (const auto& executable : compiled) executables.push_back(executable.get());
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Executable> original,
+                            compile(OriginalOf(context)));
+  std::vector<kernels::Executable*> executables = {original.get()};
+  for (const auto& each : compiled) {
+    if (each != nullptr) executables.push_back(each.get());
+  }
+  timing::EndToEndOptions measuring = kMeasuring;
+  measuring.budget_seconds =
+      std::max(0.0, static_cast<double>(how.deadline_ns - Clock::System().NowNs()) * 1e-9);
   const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(how.threads);
   QUOTIENT_ASSIGN_OR_RETURN(timing::EndToEndResult result,
-                            timing::MeasureEndToEnd(executables, how.measuring, *probe, stop));
-  result.ratios.erase(result.ratios.begin());
-  return std::move(result.ratios);
+                            timing::MeasureEndToEnd(executables, measuring, *probe, stop));
+  std::vector<timing::RatioStatistics> ratios;
+  size_t next = 1;
+  for (const auto& each : compiled) {
+    ratios.push_back(each != nullptr ? result.ratios[next++] : timing::RatioStatistics{});
+  }
+  result.ratios = std::move(ratios);
+  return result;
 }
 
-absl::Status AddCpuTimes(const MeasureContext& context, const timing::EndToEndOptions& measuring,
+std::vector<Contender*> All(Contest* contest) {
+  std::vector<Contender*> all;
+  for (Contender& contender : contest->contenders) all.push_back(&contender);
+  return all;
+}
+
+// Runs all of them on one thread.
+absl::Status AddCpuTimes(const MeasureContext& context, int64_t deadline_ns,
                          const StopCondition& stop, Contest* contest) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, context.one_thread());
-  const Anew how = {*device->backend(), device->plans(), 1, measuring};
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<timing::RatioStatistics> ratios,
-                            RunAnew(context, how, contest->contenders, stop));
-  for (size_t i = 0; i < ratios.size(); ++i) contest->contenders[i].cpu_time = ratios[i];
-  return absl::OkStatus();
-}
-
-// Whether the runs of one of them surely show something else than what was predicted.
-bool IsAnySurprising(const MeasureContext& context, const Contest& contest) {
-  return std::ranges::any_of(contest.contenders, [&](const Contender& contender) {
-    return IsSurprising(contender.ratio, kContestConfidence,
-                        PredictionOf(context.cost, contender.candidate.packaged.cost));
-  });
-}
-
-absl::Status RunAgain(const MeasureContext& context, const timing::EndToEndOptions& measuring,
-                      const StopCondition& stop, Contest* contest) {
-  const Anew how = {context.backend, context.plans, context.options.threads, measuring};
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<timing::RatioStatistics> ratios,
-                            RunAnew(context, how, contest->contenders, stop));
-  for (size_t i = 0; i < ratios.size(); ++i) {
-    timing::RatioStatistics& ratio = contest->contenders[i].ratio;
-    Log().info("candidate compiled anew: ratio {:.4f} [{:.4f}, {:.4f}] after {:.4f}",
-               ratios[i].value, ratios[i].interval.low, ratios[i].interval.high, ratio.value);
-    ratio = timing::Both(ratio, ratios[i]);
+  const Rerun how = {*device->backend(), device->plans(), 1, deadline_ns};
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
+                            RunAnew(context, how, All(contest), stop));
+  for (size_t i = 0; i < result.ratios.size(); ++i) {
+    contest->contenders[i].cpu_time = result.ratios[i];
   }
   return absl::OkStatus();
+}
+
+// Whether the fewest turns of all of them on one thread fit into the time.
+bool HasTimeForOneThread(const MeasureContext& context, const Contest& contest,
+                         int64_t deadline_ns) {
+  const auto graphs = static_cast<double>(contest.contenders.size() + 1);
+  const double turn_us = graphs * contest.original.min_us * context.options.threads;
+  const auto left_us = static_cast<double>(deadline_ns - Clock::System().NowNs()) * 1e-3;
+  return (1 + kFewestTurns) * turn_us < left_us;
+}
+
+// The contenders whose runs show surely what is far from what was predicted.
+std::vector<Contender*> Surprising(const MeasureContext& context, Contest* contest) {
+  std::vector<Contender*> surprising = All(contest);
+  std::erase_if(surprising, [&](const Contender* contender) {
+    return !IsSurprising(contender->ratio, kContestConfidence,
+                         PredictionOf(context.cost, contender->candidate.packaged.cost));
+  });
+  return surprising;
+}
+
+// Runs some of the contenders again. If `replaces`, what they showed before is forgotten.
+absl::Status RunAgain(const MeasureContext& context, const std::vector<Contender*>& contenders,
+                      bool replaces, int64_t deadline_ns, const StopCondition& stop,
+                      Contest* contest) {
+  const Rerun how = {context.backend, context.plans, context.options.threads, deadline_ns};
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
+                            RunAnew(context, how, contenders, stop));
+  contest->contaminated |= result.contaminated;
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    timing::RatioStatistics& ratio = contenders[i]->ratio;
+    Log().info("compiled anew: ratio {:.4f} [{:.4f}, {:.4f}] after {:.4f}", result.ratios[i].value,
+               result.ratios[i].interval.low, result.ratios[i].interval.high, ratio.value);
+    ratio = replaces ? result.ratios[i] : timing::Pooled(ratio, result.ratios[i]);
+  }
+  return absl::OkStatus();
+}
+
+// Runs once more what the first runs do not tell.
+absl::Status RunOnceMore(const MeasureContext& context, int64_t start_ns, const StopCondition& stop,
+                         Contest* contest) {
+  const int64_t deadline_ns = start_ns + static_cast<int64_t>(context.options.seconds * 1e9);
+  const int64_t now_ns = Clock::System().NowNs();
+  if (contest->contaminated && context.one_thread != nullptr) {
+    if (!HasTimeForOneThread(context, *contest, deadline_ns)) return absl::OkStatus();
+    const absl::Status status = AddCpuTimes(context, deadline_ns, stop, contest);
+    if (status.ok() || absl::IsCancelled(status)) return status;
+    Log().warn("CPU times are not known: {}", std::string(status.message()));
+    return RunAgain(context, All(contest), /*replaces=*/true, deadline_ns, stop, contest);
+  }
+  // It takes about as long again, so it is begun only if there is half of that.
+  if (contest->contaminated || deadline_ns - now_ns < (now_ns - start_ns) / 2) {
+    return absl::OkStatus();
+  }
+  const std::vector<Contender*> surprising = Surprising(context, contest);
+  if (surprising.empty()) return absl::OkStatus();
+  return RunAgain(context, surprising, /*replaces=*/false, deadline_ns, stop, contest);
 }
 
 }  // namespace
@@ -192,18 +255,13 @@ absl::StatusOr<Contest> RunContest(const MeasureContext& context, std::vector<Ve
   const int64_t start_ns = Clock::System().NowNs();
   QUOTIENT_ASSIGN_OR_RETURN(Contest contest,
                             RunAll(context, std::move(candidates), measuring, stop, failures));
-  const auto spent = static_cast<double>(Clock::System().NowNs() - start_ns) * 1e-9;
-  measuring.budget_seconds = std::max(0.0, context.options.seconds - spent);
-  measuring.stops_if_contaminated = false;
-  absl::Status again;
   if (contest.contenders.empty()) return contest;
-  if (contest.contaminated) {
-    if (context.one_thread != nullptr) again = AddCpuTimes(context, measuring, stop, &contest);
-  } else if (measuring.budget_seconds > spent / 2 && IsAnySurprising(context, contest)) {
-    again = RunAgain(context, measuring, stop, &contest);
-  }
+  // What the first runs have shown is there, whatever happens to the others.
+  const absl::Status again =
+      WithinMemory([&] { return RunOnceMore(context, start_ns, stop, &contest); },
+                   [] { return absl::ResourceExhaustedError("no memory is left"); });
   if (absl::IsCancelled(again)) return again;
-  if (!again.ok()) Log().info("graphs were not run again: {}", std::string(again.message()));
+  if (!again.ok()) Log().warn("graphs were not run again: {}", std::string(again.message()));
   return contest;
 }
 

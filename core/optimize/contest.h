@@ -44,8 +44,8 @@ struct MeasureContext {
   timing::Lane& lane;         // Where everything is compiled and run.
   kernels::PlanChoice plans;  // How kernels are run.
   MeasureOptions options;
-  // Opens the same device for runs on one thread. Empty if that is what it has already, or if the
-  // time of its runs is not that of the host's threads.
+  // Opens the same device for runs on one thread. Empty if it runs on one thread already, if it has
+  // more threads than there are cores for them, or if it is no CPU.
   std::function<absl::StatusOr<std::shared_ptr<Device>>()> one_thread = {};
 };
 
@@ -55,7 +55,13 @@ struct Contender {
   timing::RunStatistics runs;
   timing::RatioStatistics ratio;
   std::optional<double> error_norm;  // Relative, of what came out. Nullopt if not compared.
-  std::optional<timing::RatioStatistics> cpu_time = {};  // As in Evidence.
+  // As in Evidence; without pairs if it could not be run on one thread.
+  std::optional<timing::RatioStatistics> cpu_time = {};
+
+  // What its gain is told by.
+  const timing::RatioStatistics& decisive() const {
+    return cpu_time.has_value() ? *cpu_time : ratio;
+  }
 };
 
 struct Contest {
@@ -70,11 +76,12 @@ inline constexpr double kContestConfidence = 0.99;
 
 // Runs all of them end to end, interleaved, for about `context.options.seconds`. What is left of
 // that time is used in two cases:
-// - If other work on the machine disturbs most runs, all of them run on one thread as well. Such
-//   work hardly changes the CPU time that they take.
-// - If runs show surely what is far from what was predicted, all of them are compiled anew, in
-//   another order, and run again. Where their buffers and code lie in memory is another then, which
-//   can make two equal graphs differ by six percent. The interval of a ratio holds both then.
+// - Other work on the machine disturbs most runs. Then all of them run on one thread as well, whose
+//   CPU time such work hardly changes.
+// - Some runs show a gain or a loss surely, and the prediction speaks surely against one of that
+//   size. Then these graphs are compiled anew and run again, if half of the time that the first
+//   runs took is left. Code and buffers lie elsewhere in memory then, which can make two equal
+//   graphs differ by six percent.
 // Candidates that the backend cannot run are thrown away, and `failures` gets a line for each.
 // Fails if the original cannot be run, and with CANCELLED. Must be called in the timing lane.
 absl::StatusOr<Contest> RunContest(const MeasureContext& context, std::vector<Verified> candidates,

@@ -61,7 +61,7 @@ report::Considered Consider(const MeasureContext& context, const Contender& cont
                                    ? std::optional(PredictedGain(context.cost, packaged.cost))
                                    : std::nullopt,
           .measured_percent = GainOf(contender.ratio.interval),
-          .cpu_time_percent = contender.cpu_time.has_value()
+          .cpu_time_percent = contender.cpu_time.has_value() && contender.cpu_time->pairs > 0
                                   ? std::optional(GainOf(contender.cpu_time->interval))
                                   : std::nullopt,
           .expected_percent = 100 * (1 - std::exp(judgement.belief.mean)),
@@ -97,9 +97,11 @@ Decision Decide(const MeasureContext& context, Contest contest) {
   if (!taken.has_value()) return decision;
   decision.considered[*taken].taken = true;
   Contender& winner = contest.contenders[*taken];
-  const timing::RatioStatistics& surest = winner.cpu_time.value_or(winner.ratio);
   decision.winner = {std::move(winner.candidate), ToMeasured(winner.runs, winner.error_norm),
-                     GainOf(surest.interval)};
+                     GainOf(winner.decisive().interval)};
+  if (winner.cpu_time.has_value() || winner.ratio.log_difference > 0) {
+    decision.winner->gain_percent = 100 * (1 - winner.decisive().value);
+  }
   return decision;
 }
 

@@ -19,8 +19,11 @@ namespace quotient::optimize {
 // The candidate that is taken.
 struct Winner {
   Verified candidate;
-  report::Measured measured;                 // Empty if nothing was run.
-  std::optional<report::PercentRange> gain;  // Of CPU time if that was compared.
+  report::Measured measured;  // Empty if nothing was run.
+  // Known if it was measured. That of the CPU time if that was compared.
+  std::optional<report::PercentRange> gain = {};
+  // The gain itself, where it is not that of the medians in `measured`.
+  std::optional<double> gain_percent = {};
 };
 
 struct Decision {
@@ -31,7 +34,7 @@ struct Decision {
   // Packaged::found of the first judged candidate that has one, whether it was taken or not.
   std::optional<size_t> foremost;
   bool disturbed = false;     // Most runs were interrupted by other work on the machine.
-  bool by_cpu_time = false;   // So the CPU time of runs on one thread was compared, too.
+  bool by_cpu_time = false;   // The CPU time of runs on one thread was compared instead.
   bool by_estimates = false;  // No candidate gains if only measured kernels count.
 };
 

@@ -19,8 +19,12 @@ constexpr double kSdOfPrediction = 0.02;
 // What measuring the same executables for longer does not show: the same graph compiled again is
 // faster or slower by this because its buffers and code lie elsewhere in memory.
 constexpr double kSdOfPlacement = 0.003;
-// Another number of threads realizes another share of a gain: it is off by half of itself.
-constexpr double kSdOfThreads = 0.5;
+// What is assumed of the gain with several threads where that on one thread is known: its standard
+// deviation is half of that gain, but not more than one percent. A loss of less than kLeastLoss on
+// one thread need not be one.
+constexpr double kSdOfThreadsShare = 0.5;
+constexpr double kMostSdOfThreads = 0.01;
+constexpr double kLeastLoss = 0.01;
 // A bootstrap of fewer pairs than this sees too little of the noise to call anything sure, and its
 // interval is taken to be too narrow by this factor.
 constexpr int kFewestPairs = 6;
@@ -56,14 +60,15 @@ Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence) {
   if (ratio.pairs < kFewestPairs) sd *= kFewPairsFactor;
   // Quartiles and medians estimate the same ratio, so their difference adds to its uncertainty.
   const double disagreement = std::log(ratio.of_medians / ratio.value);
-  // Their mean is half of that away from each of two measurements.
-  const double placement = std::max(kSdOfPlacement, ratio.apart / 2);
+  // The mean of two measurements is half of their difference away from each.
+  const double placement = std::max(kSdOfPlacement, ratio.log_difference / 2);
   return {std::log(ratio.value), std::hypot(sd, disagreement, placement)};
 }
 
 Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence) {
   const Belief runs = BeliefFromRuns(ratio, confidence);
-  return {runs.mean, std::hypot(runs.sd, kSdOfThreads * runs.mean)};
+  const double sd_of_threads = std::min(kSdOfThreadsShare * std::abs(runs.mean), kMostSdOfThreads);
+  return {runs.mean, std::hypot(runs.sd, sd_of_threads)};
 }
 
 Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate) {
@@ -100,21 +105,19 @@ bool IsSurelyBelow(const Belief& a, const Belief& b) {
 }
 
 Judgement Judge(const Evidence& evidence) {
-  const timing::RatioStatistics& ratio = evidence.ratio;
+  const bool by_cpu_time = evidence.cpu_time.has_value();
+  const timing::RatioStatistics& ratio = by_cpu_time ? *evidence.cpu_time : evidence.ratio;
+  const Belief runs = by_cpu_time ? BeliefFromCpuTime(ratio, evidence.confidence)
+                                  : BeliefFromRuns(ratio, evidence.confidence);
   Judgement judgement;
-  judgement.belief = Combine(evidence.prediction, BeliefFromRuns(ratio, evidence.confidence));
-  if (evidence.cpu_time.has_value()) {
-    judgement.belief =
-        Combine(judgement.belief, BeliefFromCpuTime(*evidence.cpu_time, evidence.confidence));
-  }
+  judgement.belief = Combine(evidence.prediction, runs);
   judgement.probability = ProbabilityBelow(judgement.belief, std::log(1 - kLeastGain));
-  const bool runs_decide = !evidence.cpu_time.has_value() && ratio.pairs >= kFewestPairs;
+  const bool are_enough = ratio.pairs >= kFewestPairs;
   const bool is_slower =
-      runs_decide ? ratio.surely_slower()
-                  : evidence.cpu_time.has_value() && IsSurelyBelow({0, 0}, judgement.belief);
-  if (is_slower) {
+      ratio.surely_slower() && (!by_cpu_time || ratio.interval.low > 1 + kLeastLoss);
+  if (are_enough && is_slower) {
     judgement.grounds = Grounds::kSurelySlower;
-  } else if (runs_decide && ratio.surely_faster() && ratio.value <= 1 - kLeastGain) {
+  } else if (are_enough && !by_cpu_time && ratio.surely_faster() && ratio.value <= 1 - kLeastGain) {
     judgement.grounds = Grounds::kMeasured;
   } else if (evidence.does_subset_of_work) {
     judgement.grounds = Grounds::kSubsetOfWork;

@@ -5,8 +5,9 @@
 //
 // A belief is a normal distribution of the logarithm of the ratio
 //   time(candidate) / time(original).
-// Prediction and measurement are two independent observations of that ratio, each with an error of
-// its own, so their beliefs are combined with weights that are the inverse variances.
+// Prediction and measurement (of times, or of CPU times) are two independent observations of that
+// ratio, each with an error of its own, so their beliefs are combined with weights that are the
+// inverse variances.
 
 #include <limits>
 #include <optional>
@@ -30,6 +31,9 @@ struct Belief {
 Belief BeliefFromPrediction(double original_us, double candidate_us);
 // What runs say of the ratio. `confidence` is that of its interval.
 Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence);
+// What runs on one thread say of the ratio of run times with several threads. `confidence` is that
+// of its interval.
+Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence);
 // What the predicted costs of two graphs say. Nothing if the graphs need different estimates, which
 // are optimistic.
 Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate);
@@ -45,14 +49,11 @@ double ProbabilityBelow(const Belief& belief, double bound);
 // than that.
 bool IsSurelyBelow(const Belief& a, const Belief& b);
 
-// What the CPU time of runs on one thread says of the ratio of run times.
-Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence);
-
 // What is known of a candidate.
 struct Evidence {
   timing::RatioStatistics ratio;
-  // Of runs on one thread, by the CPU time that they took. Known where other work on the machine
-  // disturbed most runs, whose times then decide nothing by themselves.
+  // Of runs on one thread, by the CPU time of those that are contaminated. Known where other work
+  // on the machine disturbed most runs; `ratio` then says nothing.
   std::optional<timing::RatioStatistics> cpu_time = {};
   double confidence = 0;  // That of both intervals.
   Belief prediction;
@@ -71,12 +72,11 @@ struct Judgement {
 };
 
 // Judges a candidate by the first of these that holds:
-//   surely slower            the whole interval of the measured ratio is above 1, or, where there
-//   is
-//                            CPU time, it is slower with a probability of 95 %: not taken;
-//   measured                 there is no CPU time, at least six pairs ran, the whole interval is
-//                            below 1, so is the ratio of the medians, and the gain is at least
-//                            kLeastGain;
+//   surely slower            at least six pairs ran, and the whole interval of the ratio is above
+//   1;
+//                            of CPU times, it is above 1.01: not taken;
+//   measured                 at least six pairs ran, the whole interval is below 1, so is the ratio
+//                            of the medians, and the gain is at least kLeastGain; not by CPU times;
 //   subset of the work       it does a subset of the original's work, so it is taken even if noise
 //                            hides the gain;
 //   predicted and measured   by both together it gains with a probability of at least 95 %;

@@ -144,6 +144,9 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
     DescribeKeptOriginal(baseline, &report);
   }
   CompareFigures(gain_is_predicted, &report);
+  if (delivered != nullptr && decision.winner->gain_percent.has_value()) {
+    report.speedup_percent = *decision.winner->gain_percent;
+  }
   NoteObjections(model, delivered, &report);
   if (delivered != nullptr) result.files = std::move(delivery->files);
   report.phase_seconds["report"] = clock.SecondsSince(start);

@@ -277,7 +277,7 @@ class Run {
         record_.Note(absl::StrCat(
             "other work on this machine interrupted most runs: the times say less than usual",
             race.decision->by_cpu_time
-                ? ", so the CPU time of runs on one thread was compared as well"
+                ? ", so the CPU time of runs on one thread was compared instead"
                 : ""));
       }
       return std::move(race.decision);

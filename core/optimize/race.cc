@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -46,8 +47,9 @@ class Racer {
 
   // MeasureContext::one_thread
   std::function<absl::StatusOr<std::shared_ptr<Device>>()> OneThread(const Device& device) const {
-    const bool is_host = device.arithmetic() == verify::DeviceArithmetic::kHost;
-    if (!is_host || job_.threads == 1) return nullptr;
+    const bool is_cpu = device.arithmetic() == verify::DeviceArithmetic::kHost;
+    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+    if (!is_cpu || job_.threads == 1 || job_.threads > cores) return nullptr;
     return [this] { return job_.environment.devices->Get(job_.options.device, 1); };
   }
 

@@ -107,24 +107,26 @@ class Variation {
   }
 
   // Takes over what a further race has decided. What was taken before ran in that race, too. It
-  // stays if nothing was taken in it, unless it proved to be slower there.
+  // stays if nothing was taken in it, unless it proved to be slower there; what a disturbed race
+  // says does not count against it if it was taken in one that was not.
   void Merge(Decision next) {
     const auto before = std::ranges::find_if(decision_.considered, &report::Considered::taken);
     if (before != decision_.considered.end()) {
       const auto again =
           std::ranges::find(next.considered, before->left_out, &report::Considered::left_out);
       if (again != next.considered.end()) {
-        const bool stays =
-            !next.winner.has_value() && again->grounds != report::Grounds::kSurelySlower;
+        const bool is_slower = again->grounds == report::Grounds::kSurelySlower &&
+                               (decision_.disturbed || !next.disturbed);
+        const bool stays = !next.winner.has_value() && !is_slower;
         if (!next.winner.has_value() && !stays) decision_.winner.reset();
         if (!stays) *before = *again;
         next.considered.erase(again);
       }
     }
     std::ranges::move(next.considered, std::back_inserter(decision_.considered));
-    decision_.disturbed |= next.disturbed;
-    decision_.by_cpu_time |= next.by_cpu_time;
     if (!next.winner.has_value()) return;
+    decision_.disturbed = next.disturbed;
+    decision_.by_cpu_time = next.by_cpu_time;
     decision_.winner = std::move(next.winner);
     decision_.original = next.original;
   }

@@ -20,7 +20,9 @@ std::string Reason(const Considered& candidate) {
     case Grounds::kSubsetOfWork:
       return "it does a subset of the original's work and is not surely slower";
     case Grounds::kPredictedAndMeasured:
-      return absl::StrFormat("prediction and measurement together make a gain %.0f %% sure",
+      return absl::StrFormat("%s together make a gain %.0f %% sure",
+                             candidate.cpu_time_percent.has_value() ? "prediction and CPU time"
+                                                                    : "prediction and measurement",
                              100 * candidate.probability.value_or(0));
     case Grounds::kPredicted:
       return "it is predicted to be faster";
@@ -43,13 +45,13 @@ std::string Figures(const Considered& candidate) {
                          ? absl::StrFormat("predicted %.1f %%", *candidate.predicted_percent)
                          : "gain not predicted";
   if (candidate.measured_percent.has_value()) {
-    absl::StrAppendFormat(&text, ", measured %.1f to %.1f %%, expected %.1f %%",
-                          candidate.measured_percent->low, candidate.measured_percent->high,
-                          candidate.expected_percent);
-  }
-  if (candidate.cpu_time_percent.has_value()) {
-    absl::StrAppendFormat(&text, ", CPU time of one thread %.1f to %.1f %% less",
-                          candidate.cpu_time_percent->low, candidate.cpu_time_percent->high);
+    absl::StrAppendFormat(&text, ", measured %.1f to %.1f %%", candidate.measured_percent->low,
+                          candidate.measured_percent->high);
+    if (candidate.cpu_time_percent.has_value()) {
+      absl::StrAppendFormat(&text, ", by CPU time of one thread %.1f to %.1f %%",
+                            candidate.cpu_time_percent->low, candidate.cpu_time_percent->high);
+    }
+    absl::StrAppendFormat(&text, ", expected %.1f %%", candidate.expected_percent);
   }
   return text;
 }
@@ -100,7 +102,7 @@ std::vector<std::string> DecisionLines(const Report& report) {
 absl::string_view IntervalText(const Report& report) {
   const auto taken = std::ranges::find_if(report.considered, &Considered::taken);
   if (taken != report.considered.end() && taken->cpu_time_percent.has_value()) {
-    return "by the CPU time of runs on one thread, which other work on the machine changes little";
+    return "by the CPU time of runs on one thread: other work disturbed the runs that are shown";
   }
   return "by the lower quartiles of the runs, which noise moves less than medians";
 }

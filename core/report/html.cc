@@ -60,7 +60,7 @@ std::string HowSure(const Report& report) {
   };
   std::string gain;
   if (report.speedup_interval.has_value()) {
-    gain = absl::StrFormat("<p>With 99 %% confidence between %.1f %% and %.1f %% faster, %s.</p>",
+    gain = absl::StrFormat("<p>With 99 %% confidence it takes %.1f %% to %.1f %% less, %s.</p>",
                            report.speedup_interval->low, report.speedup_interval->high,
                            IntervalText(report));
   }

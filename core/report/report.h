@@ -79,9 +79,9 @@ struct Considered {
   std::optional<double> predicted_percent = {};       // As Report::predicted_speedup_percent.
   std::optional<PercentRange> measured_percent = {};  // As Report::speedup_interval.
   // How much less CPU time runs on one thread take. Known where other work on the machine disturbed
-  // the runs that `measured_percent` is of.
+  // the runs that `measured_percent` is of, and decides instead of these.
   std::optional<PercentRange> cpu_time_percent = {};
-  double expected_percent = 0;             // By prediction and measurement together.
+  double expected_percent = 0;             // By the prediction and by what decides.
   std::optional<double> probability = {};  // The probability of a gain, by both.
   bool taken = false;                      // Whether this is the result.
   // Its place among the graphs that the search chose; nullopt for others. Not in the JSON.
@@ -264,7 +264,8 @@ struct Report {
   int cut_nodes = 0;
   bool cut_nodes_run = false;  // Whether the device runs whole files, with these nodes.
   // (original - optimized) / original * 100, of the measured medians and of the predictions. That
-  // of the medians is at the nearer end of speedup_interval if it is outside: it is noise then. No
+  // of the medians is at the nearer end of speedup_interval if it is outside: it is noise then.
+  // Where CPU time was compared, or graphs were compiled and run twice, it is the gain by these. No
   // gain is predicted on a device that measures if the two graphs differ in kernels that were not
   // measured in time: their estimates say little.
   double speedup_percent = 0;

@@ -27,15 +27,15 @@ quantize-of-dequantize: ?y = QuantizeLinear[?q](DequantizeLinear[?d](?x, ?s), ?s
 
 # Transpose(DQ(x)) = DQ(Transpose(x)), and the same for what else moves elements
 move-of-dequantize: Transpose[?m](DequantizeLinear[?d](?x, ?s, ?z...))
-  => DequantizeLinear[?d](Transpose[?m](?x), ?s, ?z...) if one_step(?s, ?z) and short(?x)
+  => DequantizeLinear[?d](Transpose[?m](?x), ?s, ?z...) if one_step(?s, ?z) and short_integers(?x)
 move-of-dequantize: Reshape[?m](DequantizeLinear[?d](?x, ?s, ?z...), ?r...)
-  => DequantizeLinear[?d](Reshape[?m](?x, ?r...), ?s, ?z...) if one_step(?s, ?z) and short(?x)
+  => DequantizeLinear[?d](Reshape[?m](?x, ?r...), ?s, ?z...) if one_step(?s, ?z) and short_integers(?x)
 move-of-dequantize: Slice[?m](DequantizeLinear[?d](?x, ?s, ?z...), ?r...)
-  => DequantizeLinear[?d](Slice[?m](?x, ?r...), ?s, ?z...) if one_step(?s, ?z) and short(?x)
+  => DequantizeLinear[?d](Slice[?m](?x, ?r...), ?s, ?z...) if one_step(?s, ?z) and short_integers(?x)
 move-of-dequantize: Expand[?m](DequantizeLinear[?d](?x, ?s, ?z...), ?r...)
-  => DequantizeLinear[?d](Expand[?m](?x, ?r...), ?s, ?z...) if one_step(?s, ?z) and short(?x)
+  => DequantizeLinear[?d](Expand[?m](?x, ?r...), ?s, ?z...) if one_step(?s, ?z) and short_integers(?x)
 move-of-dequantize: Gather[?m](DequantizeLinear[?d](?x, ?s, ?z...), ?i)
-  => DequantizeLinear[?d](Gather[?m](?x, ?i), ?s, ?z...) if one_step(?s, ?z) and short(?x)
+  => DequantizeLinear[?d](Gather[?m](?x, ?i), ?s, ?z...) if one_step(?s, ?z) and short_integers(?x)
 # Q(Transpose(x)) = Transpose(Q(x)), and the same for what else keeps or repeats all elements
 quantize-of-move: QuantizeLinear[?q](Transpose[?m](?x), ?s, ?z...)
   => Transpose[?m](QuantizeLinear[?q](?x, ?s, ?z...)) if one_step(?s, ?z) and activation(?x)
@@ -57,10 +57,10 @@ clip-of-dequantize: Clip[?c](DequantizeLinear[?d](?x, ?s, ?z...))
 # DQ(x; s) c = DQ(x; s c), c a power of two
 dequantize-scale: Mul(DequantizeLinear[?d](?x, ?s, ?z...), ?c)
   => DequantizeLinear[?d](?x, longer_step(?s, ?c), ?z...)
-  if power_of_two(?c) and scalar(?c, ?x) and short(?x)
+  if power_of_two(?c) and scalar(?c, ?x) and short_integers(?x)
 dequantize-scale: Div(DequantizeLinear[?d](?x, ?s, ?z...), ?c)
   => DequantizeLinear[?d](?x, shorter_step(?s, ?c), ?z...)
-  if power_of_two(?c) and scalar(?c, ?x) and short(?x)
+  if power_of_two(?c) and scalar(?c, ?x) and short_integers(?x)
 # Q(x c; s) = Q(x; s / c), c a power of two
 quantize-scale: QuantizeLinear[?q](Mul(?x, ?c), ?s, ?z...)
   => QuantizeLinear[?q](?x, shorter_step(?s, ?c), ?z...)
@@ -174,7 +174,7 @@ bool Recovers(const View& view, ClassId x, ClassId scale) {
 
 // Numbers of 32 bits are left where they are: ONNX Runtime takes a MatMul of two such
 // DequantizeLinears for one of bytes, and then it does not load the model (1.31.1).
-bool IsShort(const TensorType& type) { return model::DTypeBits(type.dtype) <= 16; }
+bool HasShortIntegers(const TensorType& type) { return model::DTypeBits(type.dtype) <= 16; }
 
 // The bounds of a Clip; nullopt if the upper one is below the lower.
 std::optional<Interval> BoundsOf(const OpWord& clip) {
@@ -233,8 +233,8 @@ void AddWords(Words& words) {
   });
   words.Guard("recovers", "cc",
               [](const View& view, auto args) { return Recovers(view, args[0].id, args[1].id); });
-  words.Guard("short", "c",
-              [](const View& view, auto args) { return IsShort(view.type(args[0].id)); });
+  words.Guard("short_integers", "c",
+              [](const View& view, auto args) { return HasShortIntegers(view.type(args[0].id)); });
   words.Guard("lowest_is_zero", "cl", [](const View& view, auto args) {
     const auto steps = StepsOf(view, args[0].id, args[1].list, DType::kUint8);
     return HoldsForAll(steps, [&](size_t i) { return steps->zero_point(i) == steps->numbers.low; });
@@ -298,7 +298,8 @@ void SearchConcatOfDequantize(const View& view, std::span<const ENodeId> anchors
     for (const ENodeId first : view.graph().nodes(view.graph().Find(node.children[0]))) {
       if (!IsOperator(view.word(first), "DequantizeLinear")) continue;
       const std::vector<ClassId> steps = StepsOfNode(view, first);
-      if (!IsOneStep(view, steps)) continue;
+      const ClassId integers = view.graph().node(first).children[0];
+      if (!IsOneStep(view, steps) || !HasShortIntegers(view.type(integers))) continue;
       SiteMatch match{With(view.graph().class_of(enode), steps),
                       {node.op, view.graph().node(first).op},
                       {std::ssize(steps)}};

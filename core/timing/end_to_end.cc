@@ -55,8 +55,10 @@ class Measurement {
       if (stop.cancelled()) return MakeError(Reason::kCancelled, "cancelled while measuring");
       const bool late = probe_.NowNs() >= deadline || stop.ShouldStop();
       if (late && turn >= options_.min_turns) break;
-      if (options_.stops_if_contaminated && turn >= TurnsThatTell() && !IsMostlyClean()) break;
       const bool is_due = turn == next_evaluation;
+      const bool looks_for_noise =
+          options_.stops_if_contaminated && (is_due || turn == FirstLook());
+      if (looks_for_noise && IsMostlyContaminated()) break;
       if (is_due) {
         Evaluate();
         next_evaluation *= 2;
@@ -90,7 +92,7 @@ class Measurement {
   static constexpr double kFewEvaluations = 4;
 
   // After how many turns their samples show whether the machine is busy.
-  int TurnsThatTell() const {
+  int FirstLook() const {
     constexpr int kFewest = 4;
     return std::max(kFewest, options_.min_turns);
   }
@@ -180,6 +182,12 @@ class Measurement {
     return std::ranges::all_of(racing_, [this](size_t i) { return IsMostlyClean(i); });
   }
 
+  // Whether two thirds of the pairs of one that still races are contaminated.
+  bool IsMostlyContaminated() const {
+    return std::ranges::any_of(
+        racing_, [this](size_t i) { return 3 * CleanPairs(i).own.size() <= samples_.size(); });
+  }
+
   // The samples of an executable that count, and those of the first one that they are paired with.
   struct Pairs {
     std::vector<double> own;
@@ -260,13 +268,13 @@ class Measurement {
 
 }  // namespace
 
-RatioStatistics Both(const RatioStatistics& a, const RatioStatistics& b) {
+RatioStatistics Pooled(const RatioStatistics& a, const RatioStatistics& b) {
   return {.value = std::sqrt(a.value * b.value),
           .interval = {std::min(a.interval.low, b.interval.low),
                        std::max(a.interval.high, b.interval.high)},
           .of_medians = std::sqrt(a.of_medians * b.of_medians),
           .pairs = a.pairs + b.pairs,
-          .apart = std::abs(std::log(a.value / b.value))};
+          .log_difference = std::abs(std::log(a.value / b.value))};
 }
 
 absl::StatusOr<EndToEndResult> MeasureEndToEnd(std::span<kernels::Executable* const> executables,

@@ -20,7 +20,7 @@
 // measurement ends when one candidate is left and is surely faster, when none is left, or when the
 // time is up. A candidate is also dropped if the time that is left cannot show that it is faster
 // than the first executable, unless samples are contaminated. If there is only time for few turns,
-// that is checked after each turn.
+// that is checked after each turn. On request, the measurement of a busy machine ends early.
 
 #include <cstdint>
 #include <span>
@@ -50,8 +50,8 @@ struct EndToEndOptions {
   // Confidence level of each evaluation. There are up to six, counting the final one.
   double confidence = 0.99;
   uint64_t seed = 1;  // Seed of the bootstrap.
-  // Whether to stop after a few turns if most of their samples are contaminated, for callers who
-  // have a better use for the time then.
+  // Whether to stop, after the first few turns or at an evaluation, if two thirds of the pairs of
+  // an executable are contaminated: for callers who have a better use for the time then.
   bool stops_if_contaminated = false;
 };
 
@@ -69,16 +69,16 @@ struct RatioStatistics {
   double value = 1;  // Ratio of the lower quartiles, or median of the ratios if contaminated.
   Interval interval{1, 1};
   double of_medians = 1;
-  int pairs = 0;     // Number of pairs, one sample or visit of the candidate and one of the first.
-  double apart = 0;  // By how much two measurements differ, in logarithms, if these are Both.
+  int pairs = 0;  // Number of pairs, one sample or visit of the candidate and one of the first.
+  double log_difference = 0;  // Of two measurements that were pooled.
   // Whether the candidate is faster by every measure that a report shows.
   bool surely_faster() const { return interval.high < 1 && of_medians < 1; }
   // Whether it is slower by each of them.
   bool surely_slower() const { return interval.low > 1 && of_medians > 1; }
 };
 
-// What two measurements of the same graphs show: the interval holds both of theirs.
-RatioStatistics Both(const RatioStatistics& a, const RatioStatistics& b);
+// What two measurements of the same graphs show together. The interval holds those of both.
+RatioStatistics Pooled(const RatioStatistics& a, const RatioStatistics& b);
 
 struct EndToEndResult {
   std::vector<RunStatistics> runs;      // Parallel to the executables.

@@ -31,7 +31,7 @@
 
 namespace quotient::timing {
 
-inline constexpr int kProtocolVersion = 5;
+inline constexpr int kProtocolVersion = 4;
 
 struct Protocol {
   int warm_runs = 3;

@@ -23,7 +23,7 @@ constexpr char kLibrary[] = "libonnxruntime.so";
 
 // The version of the method by which kernels are timed. Raise it when timed_kernel.cc changes what
 // it measures.
-constexpr int kPricesVersion = 3;
+constexpr int kPricesVersion = 4;
 
 // Everything that a kernel's time depends on.
 DeviceFingerprint Fingerprint(const HelperClient& client, const CpuDescription& cpu, int threads) {

@@ -116,6 +116,7 @@ class TimedKernel : public CompiledKernel {
   std::optional<DeviceReading> reading() const override { return reading_; }
 
  private:
+  // Copies with fewer constants find them in the same cache, however often the two models run.
   static constexpr int64_t kBeyondSecondLevelCaches = int64_t{1} << 20;
 
   TimedKernel(LoadedModel once, LoadedModel many, int copies, bool in_turns)
@@ -130,8 +131,8 @@ class TimedKernel : public CompiledKernel {
 
   const LoadedModel once_;
   const LoadedModel many_;
-  const int copies_;  // In many_.
-  const bool in_turns_;
+  const int copies_;     // In many_.
+  const bool in_turns_;  // Run by run. Else all runs of one model come first.
   // The least time of a run of once_ so far. Noise only ever adds to a time, and what it adds here
   // would make the kernel look faster.
   double least_once_us_ = std::numeric_limits<double>::infinity();

@@ -30,8 +30,8 @@ class Trace {
 };
 
 // The class of what passes through the caches between two reads of a constant: a run reads every
-// constant once, and writes every other value. Rounded up, since a region that is read in the same
-// order again and again is driven out before it is larger than the cache.
+// constant once, and writes every other value. Rounded up, since caches also hold what they do not
+// need.
 int FootprintOf(const Summaries& summaries) {
   int64_t bytes = 0;
   for (const auto& [name, summary] : summaries) {

@@ -119,10 +119,15 @@ Judgement JudgeBusy(double ratio, double cpu_time_ratio, bool does_subset_of_wor
                 .does_subset_of_work = does_subset_of_work});
 }
 
-TEST(Belief, OfCpuTimeIsOffByHalfOfTheGain) {
-  const Belief belief = BeliefFromCpuTime(Runs(0.96, 0.002), kConfidence);
-  EXPECT_NEAR(belief.mean, std::log(0.96), 1e-12);
-  EXPECT_NEAR(belief.sd, std::log(1 / 0.96) / 2, 1e-3);
+TEST(Belief, OfCpuTimeIsOffByHalfOfTheGainOrOnePercent) {
+  const auto sd_of = [](double ratio) {
+    return BeliefFromCpuTime(Runs(ratio, 0.0005), kConfidence).sd;
+  };
+  EXPECT_NEAR(BeliefFromCpuTime(Runs(0.99, 0.0005), kConfidence).mean, std::log(0.99), 1e-12);
+  EXPECT_NEAR(sd_of(0.99), 0.0058, 2e-4);  // Half a percent, and the placement.
+  EXPECT_NEAR(sd_of(0.90), 0.0105, 2e-4);
+  EXPECT_NEAR(sd_of(1.10), 0.0105, 2e-4);
+  EXPECT_TRUE(std::isinf(BeliefFromCpuTime({}, kConfidence).sd));
 }
 
 TEST(Judge, WhatTakesLessCpuTimeIsTakenOnABusyMachine) {
@@ -136,6 +141,24 @@ TEST(Judge, WhatTakesLessCpuTimeIsTakenOnABusyMachine) {
 TEST(Judge, NoLuckyRunLetsACandidateInOnABusyMachine) {
   EXPECT_EQ(JudgeRuns(Runs(0.85, 0.1), 1.0).grounds, Grounds::kMeasured);
   EXPECT_EQ(JudgeBusy(0.85, 1.0).grounds, Grounds::kNotSure);
+}
+
+TEST(Judge, NorDoFewRunsThatAgreeByChance) {
+  const auto judge = [](double ratio, const timing::RatioStatistics& cpu_time) {
+    return Judge({.ratio = Runs(ratio, 0.01, 4),
+                  .cpu_time = cpu_time,
+                  .confidence = kConfidence,
+                  .prediction = {}});
+  };
+  EXPECT_EQ(judge(0.85, Runs(1.0, 0.004)).grounds, Grounds::kNotSure);
+  EXPECT_EQ(judge(1.15, Runs(0.96, 0.004)).grounds, Grounds::kPredictedAndMeasured);
+  EXPECT_EQ(judge(0.85, {}).grounds, Grounds::kNotSure) << "it could not be run on one thread";
+}
+
+// On several threads that need not be a loss.
+TEST(Judge, ASmallLossOfCpuTimeIsNotSure) {
+  EXPECT_EQ(JudgeBusy(1.0, 1.008).grounds, Grounds::kNotSure);
+  EXPECT_EQ(JudgeBusy(1.0, 1.008, /*does_subset_of_work=*/true).grounds, Grounds::kSubsetOfWork);
 }
 
 TEST(Judge, WhatTakesMoreCpuTimeIsNotTakenThoughItDoesASubsetOfTheWork) {

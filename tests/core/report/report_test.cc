@@ -10,8 +10,8 @@ namespace {
 
 TEST(ReportTest, SaysInTableAndPageWhatWasDecidedByWhat) {
   for (const std::string& text : {ToTable(Example()), ToHtml(Example())}) {
-    EXPECT_NE(text.find("candidate 1 (predicted 30.0 %, measured -4.0 to -2.0 %, expected -3.0 %, "
-                        "CPU time of one thread -3.5 to -2.5 % less) "
+    EXPECT_NE(text.find("candidate 1 (predicted 30.0 %, measured -4.0 to -2.0 %, "
+                        "by CPU time of one thread -3.5 to -2.5 %, expected -3.0 %) "
                         "not taken: it is surely slower"),
               std::string::npos)
         << text;

@@ -31,7 +31,7 @@ const Backend& SharedBackend() {
 absl::StatusOr<FileKernels> KernelsOf(const model::Graph& graph) {
   QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph written, WriteGraph(graph));
   return SharedBackend().KernelsOfFile(written.file, written.values,
-                                       RandomInputs(graph, graph.inputs, 1));
+                                       RandomInputs(graph, graph.inputs, 1), 0);
 }
 
 // The operators of the kernels; all of these can be timed.
@@ -138,8 +138,8 @@ TEST(FileKernelsTest, DenormalOperandsArePartOfASpec) {
   ASSERT_OK_AND_ASSIGN(const WrittenGraph written, WriteGraph(graph));
   const auto key_for = [&](float value) {
     const std::vector<float> values(64 * 64, value);
-    const auto kernels = SharedBackend().KernelsOfFile(written.file, written.values,
-                                                       {model::Tensor::Floats({64, 64}, values)});
+    const auto kernels = SharedBackend().KernelsOfFile(
+        written.file, written.values, {model::Tensor::Floats({64, 64}, values)}, 0);
     EXPECT_THAT(kernels, quotient::testing::IsOk());
     return KernelKey(*kernels->kernels[0].spec);
   };
@@ -179,7 +179,7 @@ TEST(FileKernelsTest, TheProfilerCallsThemByTheSameLabels) {
   ASSERT_OK_AND_ASSIGN(const WrittenGraph written, WriteGraph(graph));
   const std::vector<model::Tensor> inputs = RandomInputs(graph, graph.inputs, 1);
   ASSERT_OK_AND_ASSIGN(const FileKernels kernels,
-                       SharedBackend().KernelsOfFile(written.file, written.values, inputs));
+                       SharedBackend().KernelsOfFile(written.file, written.values, inputs, 0));
   ASSERT_OK_AND_ASSIGN(const auto executable,
                        SharedBackend().CompileFile(written.file, written.values));
   ASSERT_OK(executable->SetInputs(inputs));
