@@ -23,7 +23,7 @@ class MatchBenchTest(unittest.TestCase):
             costs = {}
             for copies, idle in ((1, 0), (2, 0), (1, 1)):
                 ran = bench(*files, "--nodes", 300, "--paths", 2, "--copies", copies, "--idle", idle,
-                            "--simulations", 20, "--search-nodes", 300)
+                            "--simulations", 20, "--search-nodes", 600)
                 self.assertEqual((0, ""), (ran.returncode, ran.stderr))
                 lines = [line.split() for line in ran.stdout.splitlines()]
                 self.assertEqual(["file", *files], [line[0] for line in lines])
