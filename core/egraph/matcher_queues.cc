@@ -96,6 +96,7 @@ absl::StatusOr<bool> Matcher::ApplyWaiting(EGraph& graph, size_t rule, size_t in
 void Matcher::Mark() {
   class_lists_.Mark();
   std::vector<QueueMark>& mark = marks_.emplace_back();
+  mark.reserve(patterns_.size());
   for (const Pattern& pattern : patterns_) {
     mark.push_back({pattern.queue.size(), pattern.next, pattern.seen, pattern.seen_classes});
   }

@@ -1,6 +1,8 @@
 #include "core/extract/blocks.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "core/extract/dominators.h"
 #include "core/extract/instance_builder.h"
@@ -54,10 +56,11 @@ std::vector<bool> FindClosed(const egraph::GroupedList<uint32_t>& edges, const D
 
 }  // namespace
 
-Blocks::Blocks(const Instance& whole)
+Blocks::Blocks(const Instance& whole, std::vector<bool> needed)
     : whole_(whole),
+      needed_(std::move(needed)),
       // A single root is the start itself.
-      start_(whole.roots.size() == 1
+      start_(whole.roots.size() == 1 && needed_.empty()
                  ? whole.roots[0].value()
                  : static_cast<uint32_t>(whole.num_classes()) + whole.num_computed),
       block_of_(whole.num_classes(), kNoBlock),
@@ -76,11 +79,11 @@ void Blocks::FindFree() {
     // Among several, an original e-node is preferred, then the older one.
     if (!node.valid() || whole_.rewritten[i] < whole_.rewritten[node.value()]) node = Node(i);
   }
-  if (whole_.roots.size() == 1) free_[whole_.roots[0].value()] = Node();
+  if (start_ < whole_.num_classes()) free_[start_] = Node();
 }
 
-// Edges from classes to children that are not free, and to the vertices of what they compute, if
-// others compute it, too.
+// Edges from classes to children that are neither free nor known to be needed, and to the vertices
+// of what they compute, if others compute it, too.
 egraph::GroupedList<uint32_t> Blocks::Edges() const {
   const auto num_classes = static_cast<uint32_t>(whole_.num_classes());
   egraph::GroupedList<uint32_t> edges;
@@ -89,7 +92,7 @@ egraph::GroupedList<uint32_t> Blocks::Edges() const {
     for (const Node node : whole_.nodes[id]) {
       if (free(Class(id))) break;
       for (const Class child : whole_.children[node.value()]) {
-        if (!free(child)) edges.Push(child.value());
+        if (!free(child) && !needed(child)) edges.Push(child.value());
       }
       if (whole_.computes.empty()) continue;
       const uint32_t computed = whole_.computes[node.value()];
@@ -100,6 +103,9 @@ egraph::GroupedList<uint32_t> Blocks::Edges() const {
   for (uint32_t i = 0; i < whole_.num_computed; ++i) edges.EndKey();
   for (const Class root : whole_.roots) {
     if (!free(root)) edges.Push(root.value());
+  }
+  for (uint32_t id = 0; id < needed_.size(); ++id) {
+    if (needed_[id] && !free(Class(id))) edges.Push(id);
   }
   edges.EndKey();
   return edges;
@@ -120,7 +126,7 @@ void Blocks::Cut() {
   }
   const auto num_blocks = static_cast<uint32_t>(std::ranges::count(cut, true));
   below_.resize(num_blocks);
-  root_.resize(num_blocks);
+  roots_.resize(num_blocks);
   std::vector<uint32_t> block(tree.order.size());  // By position.
   for (size_t i = 0, begun = 0; i < tree.order.size(); ++i) {
     block[i] = block[tree.parent[i]];
@@ -128,11 +134,68 @@ void Blocks::Cut() {
       const uint32_t above = block[i];
       block[i] = num_blocks - 1 - static_cast<uint32_t>(begun++);
       if (i > 0) {
-        root_[block[i]] = Class(tree.order[i]);
-        below_[above].push_back(block[i]);
+        roots_[block[i]].push_back(Class(tree.order[i]));
+        if (!needed(Class(tree.order[i]))) below_[above].push_back(block[i]);
       }
     }
     if (is_class(i)) block_of_[tree.order[i]] = block[i];
+  }
+  if (!needed_.empty()) Divide(edges);
+  FindRoots();
+}
+
+// Divides the last block into parts that have nothing in common but needed and free classes.
+void Blocks::Divide(const egraph::GroupedList<uint32_t>& edges) {
+  const auto last = static_cast<uint32_t>(below_.size() - 1);
+  std::vector<uint32_t> parent(edges.num_keys());
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto find = [&parent](uint32_t v) {
+    while (parent[v] != v) v = parent[v] = parent[parent[v]];
+    return v;
+  };
+  for (uint32_t id = 0; id < block_of_.size(); ++id) {
+    if (block_of_[id] != last) continue;
+    for (const uint32_t to : edges[id]) parent[find(to)] = find(id);
+  }
+  std::vector<uint32_t> number(edges.num_keys(), kNoBlock);
+  uint32_t next = last;
+  for (uint32_t id = 0; id < block_of_.size(); ++id) {
+    if (block_of_[id] != last) continue;
+    uint32_t& part = number[find(id)];
+    if (part == kNoBlock) part = next++;
+    block_of_[id] = part;
+  }
+  const std::vector<uint32_t> below = std::move(below_[last]);
+  below_.resize(next);
+  roots_.resize(next);
+  for (const uint32_t block : below) {
+    const uint32_t above = number[find(roots_[block].front().value())];
+    if (above != kNoBlock) below_[above].push_back(block);  // Otherwise it is a root of the whole.
+  }
+}
+
+// Finds the roots of blocks that do not lie below one closed class.
+void Blocks::FindRoots() {
+  if (needed_.empty()) {
+    roots_.back() = whole_.roots;
+    return;
+  }
+  std::vector<bool> added(whole_.num_classes(), false);
+  for (const std::vector<Class>& roots : roots_) {
+    for (const Class root : roots) added[root.value()] = true;
+  }
+  const auto add = [&](Class id) {
+    if (free(id) || added[id.value()]) return;
+    added[id.value()] = true;
+    roots_[block_of_[id.value()]].push_back(id);
+  };
+  for (const Class root : whole_.roots) {
+    // A root with a block of its own is in no cycle through other blocks, whatever is in its block.
+    if (added[root.value()]) needed_[root.value()] = true;
+    add(root);
+  }
+  for (uint32_t id = 0; id < needed_.size(); ++id) {
+    if (needed_[id]) add(Class(id));
   }
 }
 
@@ -149,11 +212,7 @@ Instance Blocks::Make(size_t block, std::span<const double> cost) {
   ++num_made_;
   classes_.clear();
   InstanceBuilder builder(0, 0);
-  if (root_[block].valid()) {
-    builder.AddRoot(LocalId(root_[block]));
-  } else {
-    for (const Class root : whole_.roots) builder.AddRoot(LocalId(root));
-  }
+  for (const Class root : roots_[block]) builder.AddRoot(LocalId(root));
   for (uint32_t local; builder.NextClass(local);) {
     const Class id = classes_[local];
     const uint32_t its_block = block_of_[id.value()];
@@ -163,7 +222,7 @@ Instance Blocks::Make(size_t block, std::span<const double> cost) {
       builder.CopyNode(whole_, free_[id.value()]);
       builder.EndNode();
     } else if (!member) {
-      builder.AddStandIn(cost[its_block]);
+      builder.AddStandIn(needed(id) ? 0 : cost[its_block]);
       builder.EndNode();
     } else {
       for (const Node node : whole_.nodes[id.value()]) {

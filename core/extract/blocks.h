@@ -16,6 +16,10 @@
 // a closed class, or below the roots, down to the next closed classes. Only those closed classes
 // are used that leave blocks of some size.
 //
+// A caller may know of classes that every selection needs (needed.h). Such a class is paid for
+// anyway, so for its users it is a leaf that costs nothing, and it is a root of its own. What the
+// roots still have in common then decides how many blocks there are below them.
+//
 // E-nodes of which a selection may have only one (Instance::computes) are in one block. E-nodes
 // that cost nothing and need nothing are in every block that uses them.
 
@@ -42,12 +46,24 @@ inline Form FormOfRest(Form form, const Instance& instance, const Instance& rest
 class Blocks {
  public:
   // O(n log n). Borrows `whole`.
-  explicit Blocks(const Instance& whole);
+  explicit Blocks(const Instance& whole) : Blocks(whole, {}) {}
+  // `needed` is indexed by Class; empty if nothing is known.
+  Blocks(const Instance& whole, std::vector<bool> needed);
 
-  // Number of blocks. Blocks below a block come before it; the last one has the roots.
+  // Number of blocks. Blocks below a block come before it. If no class is known to be needed, the
+  // last one has the roots.
   size_t size() const { return below_.size(); }
   // The blocks whose roots are leaves of this block.
   std::span<const uint32_t> below(size_t block) const { return below_[block]; }
+
+  // The classes that the block lies below.
+  std::span<const Class> roots(size_t block) const { return roots_[block]; }
+  // A node that costs and needs nothing, if the class has one; otherwise invalid.
+  Node free_node(Class id) const { return free_[id.value()]; }
+  // The block that a class is in, unless it has a free node.
+  uint32_t block_of(Class id) const { return block_of_[id.value()]; }
+  // Whether the class is known to be needed.
+  bool needed(Class id) const { return !needed_.empty() && needed_[id.value()]; }
 
   // The block as an instance of its own, a part of the whole. `cost` gives the cost of each block
   // below, by block.
@@ -59,15 +75,18 @@ class Blocks {
   void FindFree();
   egraph::GroupedList<uint32_t> Edges() const;
   void Cut();
+  void Divide(const egraph::GroupedList<uint32_t>& edges);
+  void FindRoots();
   bool free(Class id) const { return free_[id.value()].valid(); }
   uint32_t LocalId(Class id);
 
   const Instance& whole_;
-  uint32_t start_;  // The vertex above all roots.
+  std::vector<bool> needed_;  // By Class, or empty.
+  uint32_t start_;            // The vertex above all roots.
   // By Class: a node that costs and needs nothing, if there is one.
   std::vector<Node> free_;
   std::vector<uint32_t> block_of_;            // By Class; kNoBlock if free.
-  std::vector<Class> root_;                   // By block; invalid for the last.
+  std::vector<std::vector<Class>> roots_;     // By block.
   std::vector<std::vector<uint32_t>> below_;  // By block.
 
   // --- Scratch of Make

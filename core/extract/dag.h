@@ -1,19 +1,14 @@
 #pragma once
 
 #include "core/base/stop.h"
-#include "core/extract/choice.h"
+#include "core/extract/block_memory.h"
 #include "core/extract/extract.h"
-#include "core/extract/instance.h"
 
 namespace quotient::extract {
 
-// The best choice that local search finds, block by block (blocks.h) and from several starts;
-// `known` if that is better.
-Choice Improve(const Instance& instance, Choice known, const StopCondition& stop);
-
-// Local search on the cost where each class is paid for once, from several starts, with single and
-// compound changes (local_search.h). Finds optima in practice but promises none. Deterministic
-// unless stopped.
+// Local search on the cost where each class is paid for once, block by block (blockwise.h), from
+// several starts (improve.h), with single and compound changes (local_search.h). Finds optima in
+// practice but promises none. Deterministic unless stopped.
 class DagExtractor : public Extractor {
  public:
   const char* name() const override { return "dag"; }
@@ -22,6 +17,8 @@ class DagExtractor : public Extractor {
  private:
   absl::StatusOr<Selection> Choose(const Problem& problem,
                                    const StopCondition& stop) const override;
+  absl::StatusOr<Selection> ChooseAgain(const Problem& problem, BlockMemory& memory,
+                                        const StopCondition& stop) const override;
 };
 
 }  // namespace quotient::extract

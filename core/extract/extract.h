@@ -37,17 +37,18 @@ struct SharedKernel {
 };
 
 // Costs of e-nodes in microseconds, >= 0. Each e-node counts once, however often its class is used.
-// Deterministic during one extraction.
+// Deterministic, and spans stay valid, during one extraction.
 class CostFunction {
  public:
   virtual ~CostFunction() = default;
   // The cost of the e-node as a kernel of its own. Infinite for an e-node that must not be chosen.
   virtual double Cost(ENodeId node) const = 0;
-  // Fusions, which make a selection cheaper than the sum of its e-nodes.
-  virtual std::vector<Fusion> Fusions() const { return {}; }
+  // Fusions, which make a selection cheaper than the sum of its e-nodes. Those of e-nodes of
+  // infinite cost have no effect.
+  virtual std::span<const Fusion> Fusions() const { return {}; }
   // Shared kernels, which do the same. An e-node is a member of at most one, and members have no
   // fusions.
-  virtual std::vector<SharedKernel> SharedKernels() const { return {}; }
+  virtual std::span<const SharedKernel> SharedKernels() const { return {}; }
 };
 
 // The chosen e-node for every class that the roots need; acyclic.
@@ -68,6 +69,8 @@ struct Problem {
   std::span<const ClassId> roots;
 };
 
+class BlockMemory;
+
 class Extractor {
  public:
   virtual ~Extractor() = default;
@@ -77,10 +80,19 @@ class Extractor {
   // Returns the best selection found by the time `stop` fires. NOT_FOUND if no finite selection
   // exists. Debug builds check every answer and return INTERNAL for a wrong one.
   absl::StatusOr<Selection> Extract(const Problem& problem, const StopCondition& stop) const;
+  // The same selection without a lower bound, for a caller that extracts from many e-graphs that
+  // have much in common and keeps `memory` from one to the next (block_memory.h).
+  absl::StatusOr<Selection> ExtractAgain(const Problem& problem, BlockMemory& memory,
+                                         const StopCondition& stop) const;
 
  private:
   virtual absl::StatusOr<Selection> Choose(const Problem& problem,
                                            const StopCondition& stop) const = 0;
+  // Extractors that have no use for a memory choose as ever.
+  virtual absl::StatusOr<Selection> ChooseAgain(const Problem& problem, BlockMemory& /*memory*/,
+                                                const StopCondition& stop) const {
+    return Choose(problem, stop);
+  }
 };
 
 // All extractors; README.md describes them.

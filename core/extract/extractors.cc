@@ -14,9 +14,12 @@
 
 namespace quotient::extract {
 
-absl::StatusOr<Selection> Extractor::Extract(const Problem& problem,
-                                             const StopCondition& stop) const {
-  absl::StatusOr<Selection> selection = Choose(problem, stop);
+namespace {
+
+// In debug builds, an error if the answer is wrong.
+absl::StatusOr<Selection> Checked([[maybe_unused]] const char* name,
+                                  [[maybe_unused]] const Problem& problem,
+                                  absl::StatusOr<Selection> selection) {
 #ifndef NDEBUG
   if (selection.ok()) {
     const absl::StatusOr<double> cost = CheckSelection(problem, *selection);
@@ -25,12 +28,24 @@ absl::StatusOr<Selection> Extractor::Extract(const Problem& problem,
     if (std::abs(*cost - selection->cost) > tolerance ||
         selection->lower_bound > *cost + tolerance) {
       return MakeError(Reason::kInternal,
-                       absl::StrCat(name(), " says ", selection->cost, ", at least ",
+                       absl::StrCat(name, " says ", selection->cost, ", at least ",
                                     selection->lower_bound, "; it costs ", *cost));
     }
   }
 #endif
   return selection;
+}
+
+}  // namespace
+
+absl::StatusOr<Selection> Extractor::Extract(const Problem& problem,
+                                             const StopCondition& stop) const {
+  return Checked(name(), problem, Choose(problem, stop));
+}
+
+absl::StatusOr<Selection> Extractor::ExtractAgain(const Problem& problem, BlockMemory& memory,
+                                                  const StopCondition& stop) const {
+  return Checked(name(), problem, ChooseAgain(problem, memory, stop));
 }
 
 std::span<const Extractor* const> AllExtractors() {

@@ -2,57 +2,66 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 namespace quotient::extract {
 
 FusionTable::FusionTable(const Problem& problem) {
-  std::vector<Fusion> fusions = problem.cost.Fusions();
-  std::ranges::stable_sort(fusions, {}, &Fusion::consumer);
-  for (auto begin = fusions.begin(); begin != fusions.end();) {
-    const auto end = std::find_if(begin, fusions.end(), [&](const Fusion& fusion) {
-      return fusion.consumer != begin->consumer;
-    });
-    AddConsumer(problem, std::span(begin, end));
-    begin = end;
+  const std::span<const Fusion> fusions = problem.cost.Fusions();
+  if (fusions.empty()) return;
+  egraph::GroupedList<const Fusion*> by_consumer(problem.graph.enode_bound());
+  for (const Fusion& fusion : fusions) by_consumer.Count(fusion.consumer.value());
+  by_consumer.Allocate();
+  for (const Fusion& fusion : fusions) by_consumer.Append(fusion.consumer.value(), &fusion);
+  children_.Reserve(by_consumer.num_keys(), fusions.size());
+  producers_.reserve(fusions.size());
+  for (uint32_t consumer = 0; consumer < by_consumer.num_keys(); ++consumer) {
+    AddConsumer(problem, by_consumer[consumer]);
+    children_.EndKey();
   }
 }
 
-void FusionTable::AddConsumer(const Problem& problem, std::span<const Fusion> fusions) {
+void FusionTable::AddConsumer(const Problem& problem, std::span<const Fusion* const> fusions) {
+  if (fusions.empty()) return;
   const EGraph& graph = problem.graph;
-  const ENodeId consumer = fusions.front().consumer;
+  const ENodeId consumer = fusions.front()->consumer;
+  const double cost = problem.cost.Cost(consumer);
+  if (!std::isfinite(cost)) return;
   const std::span<const ClassId> children = graph.node(consumer).children;
   std::vector<ClassId> uses(children.begin(), children.end());
   std::ranges::sort(uses);
-  const double cost = problem.cost.Cost(consumer);
-  std::map<ClassId, FusedChild> by_child;
-  for (const Fusion& fusion : fusions) {
-    const ClassId child = graph.class_of(fusion.producer);
+  std::vector<std::pair<ClassId, FusedChild::Producer>> fused;
+  for (const Fusion* const fusion : fusions) {
+    const ClassId child = graph.class_of(fusion->producer);
+    if (fusion->saving <= 0 || !std::isfinite(problem.cost.Cost(fusion->producer))) continue;
     // A child that is used twice has another user.
-    if (fusion.saving <= 0 || std::ranges::equal_range(uses, child).size() != 1) continue;
-    FusedChild& fused = by_child[child];
-    fused.child = child;
-    fused.most = std::min(std::max(fused.most, fusion.saving), cost);
-    fused.producers.push_back({fusion.producer, fusion.saving});
+    if (std::ranges::equal_range(uses, child).size() != 1) continue;
+    fused.push_back({child, {fusion->producer, fusion->saving}});
   }
-  if (by_child.empty()) return;
-  std::vector<FusedChild>& all = children_[consumer];
-  for (auto& [child, fused] : by_child) all.push_back(std::move(fused));
+  const auto child_of = [](const auto& each) { return each.first; };
+  std::ranges::stable_sort(fused, {}, child_of);
+  for (auto begin = fused.begin(); begin != fused.end();) {
+    const auto end = std::ranges::upper_bound(begin, fused.end(), begin->first, {}, child_of);
+    FusedChild child = {.child = begin->first};
+    const size_t first = producers_.size();
+    for (; begin != end; ++begin) {
+      child.most = std::min(std::max(child.most, begin->second.saving), cost);
+      producers_.push_back(begin->second);
+    }
+    child.producers = std::span(producers_).subspan(first);  // There is room for all: none moves.
+    children_.Push(child);
+  }
 }
 
-SharedKernelTable::SharedKernelTable(const Problem& problem)
-    : kernels_(problem.cost.SharedKernels()) {
-  std::erase_if(kernels_, [&problem](const SharedKernel& kernel) {
+SharedKernelTable::SharedKernelTable(const Problem& problem) {
+  for (const SharedKernel& kernel : problem.cost.SharedKernels()) {
     double sum = 0;
     for (const ENodeId member : kernel.members) {
       const double cost = problem.cost.Cost(member);
       if (std::isfinite(cost)) sum += cost;
     }
-    return !(kernel.cost < sum);
-  });
-  for (size_t i = 0; i < kernels_.size(); ++i) {
-    for (const ENodeId member : kernels_[i].members) kernel_of_.emplace(member, i);
+    if (!(kernel.cost < sum)) continue;
+    for (const ENodeId member : kernel.members) kernel_of_.emplace(member, &kernel);
   }
 }
 
@@ -88,7 +97,7 @@ void VisitSelection(const Problem& problem, const Selection& selection, const Ne
     save(fusion.consumer, std::max(0.0, fusion.saving - best));
     best = std::max(best, fusion.saving);
   }
-  const std::vector<SharedKernel> kernels = problem.cost.SharedKernels();
+  const std::span<const SharedKernel> kernels = problem.cost.SharedKernels();
   for (size_t i = 0; i < kernels.size(); ++i) {
     std::vector<ENodeId> members;
     double alone = 0;

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/egraph/grouped_list.h"
 #include "core/extract/extract.h"
 
 namespace quotient::extract {
@@ -33,25 +34,24 @@ struct FusedChild {
   };
   ClassId child;
   double most = 0;  // The largest saving.
-  std::vector<Producer> producers;
+  std::span<const Producer> producers;
 };
 
 class FusionTable {
  public:
   explicit FusionTable(const Problem& problem);
 
-  // The fused children of the consumer, sorted by child. Called for every e-node; most e-graphs
-  // have none.
-  std::span<const FusedChild> of(ENodeId consumer) const {
-    if (children_.empty()) return {};
-    const auto found = children_.find(consumer);
-    return found == children_.end() ? std::span<const FusedChild>() : found->second;
-  }
+  FusionTable(const FusionTable&) = delete;
+  FusionTable& operator=(const FusionTable&) = delete;
+
+  // The fused children of the consumer, sorted by child. Valid as long as the table.
+  std::span<const FusedChild> of(ENodeId consumer) const { return children_[consumer.value()]; }
 
  private:
-  void AddConsumer(const Problem& problem, std::span<const Fusion> fusions);
+  void AddConsumer(const Problem& problem, std::span<const Fusion* const> fusions);
 
-  absl::flat_hash_map<ENodeId, std::vector<FusedChild>> children_;
+  egraph::GroupedList<FusedChild> children_;     // By ENodeId.
+  std::vector<FusedChild::Producer> producers_;  // Those of all children.
 };
 
 // The shared kernels that can save anything, by member.
@@ -59,16 +59,15 @@ class SharedKernelTable {
  public:
   explicit SharedKernelTable(const Problem& problem);
 
-  // Null if there is none. Valid as long as the table.
+  // Null if there is none. Valid as long as the problem's cost function does not change.
   const SharedKernel* of(ENodeId member) const {
     if (kernel_of_.empty()) return nullptr;
     const auto found = kernel_of_.find(member);
-    return found == kernel_of_.end() ? nullptr : &kernels_[found->second];
+    return found == kernel_of_.end() ? nullptr : found->second;
   }
 
  private:
-  std::vector<SharedKernel> kernels_;
-  absl::flat_hash_map<ENodeId, size_t> kernel_of_;
+  absl::flat_hash_map<ENodeId, const SharedKernel*> kernel_of_;
 };
 
 // The items that SelectionCost adds up, each once.

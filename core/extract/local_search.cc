@@ -39,6 +39,7 @@ LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection, D
       stop_(stop),
       grain_(GrainOf(selection.cost())),
       most_steps_(selection.steps() + StepsFor(instance)),
+      settled_at_(instance.num_classes(), -1),
       chosen_in_(instance.num_classes(), 0),
       left_in_(instance.num_classes(), 0),
       voted_by_(instance.num_classes(), 0),
@@ -68,6 +69,7 @@ void LocalSearch::Run() {
 
 bool LocalSearch::Better(const Score& a, const Score& b) const {
   if (a.num_recomputed != b.num_recomputed) return a.num_recomputed < b.num_recomputed;
+  if (std::abs(a.cost - b.cost) > grain_) return a.cost < b.cost;  // Rounding makes no difference.
   const double a_cost = Rounded(a.cost);
   const double b_cost = Rounded(b.cost);
   if (a_cost != b_cost) return a_cost < b_cost;
@@ -79,8 +81,12 @@ bool LocalSearch::SwitchPass(Sideways sideways) {
   bool improved = false;
   for (uint32_t i = 0; i < instance_.num_classes(); ++i) {
     if (!selection_.live(Class(i)) || instance_.nodes[i].size() < 2) continue;
+    // Nothing has moved since there was nothing to gain here.
+    if (sideways == Sideways::kReject && settled_at_[i] == moves_) continue;
     if (ShouldStop()) return false;
+    const int64_t moves_before = moves_;
     improved |= SwitchClass(Class(i), sideways);
+    if (moves_ == moves_before) settled_at_[i] = moves_;
   }
   return improved;
 }
@@ -230,10 +236,11 @@ void LocalSearch::CollectAlternatives(Class adopted) {
 
 void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
   if (chosen_in_[id.value()] == adoption_) return;
+  const bool live = selection_.live(id);
+  if (live && std::ranges::find(nodes, selection_.choice(id)) != nodes.end()) return;
   const auto cost = [&](Node node) { return instance_.cost[node.value()]; };
   const Node node = *std::ranges::min_element(nodes, {}, cost);
-  if (selection_.live(id)) {
-    if (std::ranges::find(nodes, selection_.choice(id)) != nodes.end()) return;
+  if (live) {
     // The alternative costs more than the class's share. It could still help by freeing what the
     // class shares with others, but in most cases such an alternative only gets in the way. Classes
     // that were not live when the pass began have no share and are left out, too.

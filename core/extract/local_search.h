@@ -83,6 +83,8 @@ class LocalSearch {
   int64_t moves_ = 0;
   // The value of moves_ when a whole pass of adoptions last found nothing.
   int64_t moves_at_last_adoptions_ = -1;
+  // By Class: the value of moves_ when no switch of it was last found to help; -1 at first.
+  std::vector<int64_t> settled_at_;
 
   std::vector<Candidate> candidates_;  // Scratch of SwitchClass.
 

@@ -18,36 +18,21 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Costs that differ by less than this, relatively, are equal.
 constexpr double kTolerance = 1e-9;
 
-// A problem's cost function in which forbidden e-nodes cost infinity. Borrows the problem's fusions
-// and shared kernels.
+// A problem's cost function in which forbidden e-nodes cost infinity.
 class Restriction : public CostFunction {
  public:
-  Restriction(const Problem& problem, std::span<const Fusion> fusions,
-              std::span<const SharedKernel> shared_kernels)
-      : base_(problem.cost),
-        fusions_(fusions),
-        shared_kernels_(shared_kernels),
-        allowed_(problem.graph.enode_bound(), true) {}
+  explicit Restriction(const Problem& problem)
+      : base_(problem.cost), allowed_(problem.graph.enode_bound(), true) {}
 
   bool allows(ENodeId node) const { return allowed_[node.value()]; }
   void Forbid(ENodeId node) { allowed_[node.value()] = false; }
 
   double Cost(ENodeId node) const override { return allows(node) ? base_.Cost(node) : kInfinity; }
-  std::vector<Fusion> Fusions() const override {
-    std::vector<Fusion> fusions;
-    for (const Fusion& each : fusions_) {
-      if (allows(each.consumer) && allows(each.producer)) fusions.push_back(each);
-    }
-    return fusions;
-  }
-  std::vector<SharedKernel> SharedKernels() const override {
-    return {shared_kernels_.begin(), shared_kernels_.end()};
-  }
+  std::span<const Fusion> Fusions() const override { return base_.Fusions(); }
+  std::span<const SharedKernel> SharedKernels() const override { return base_.SharedKernels(); }
 
  private:
   const CostFunction& base_;
-  const std::span<const Fusion> fusions_;
-  const std::span<const SharedKernel> shared_kernels_;
   std::vector<bool> allowed_;  // By ENodeId.
 };
 
@@ -139,9 +124,7 @@ class Search {
         within_(options.within),
         kind_(options.kind),
         stop_(stop),
-        fusions_(problem.cost.Fusions()),
-        shared_kernels_(problem.cost.SharedKernels()),
-        possible_(problem, fusions_, shared_kernels_) {}
+        possible_(problem) {}
 
   absl::StatusOr<std::vector<Selection>> Run() {
     QUOTIENT_ASSIGN_OR_RETURN(Selection best, extractor_.Extract(problem_, stop_));
@@ -294,8 +277,6 @@ class Search {
   const double within_;
   const std::function<uint64_t(const Selection&)>& kind_;
   const StopCondition& stop_;
-  const std::vector<Fusion> fusions_;
-  const std::vector<SharedKernel> shared_kernels_;
   Restriction possible_;  // What wanted selections may contain.
   std::optional<Bounds> bounds_;
   double last_limit_ = kInfinity;

@@ -80,31 +80,33 @@ void SharedSelection::Switch(Class id, Node old_node, Node node) {
   for (Class child : instance_.children[old_node.value()]) Drop(child);
 }
 
-void SharedSelection::Use(Class id) {
+// Pays for a class that has become live, and uses its children.
+void SharedSelection::UseBelow(Class id) {
   stack_.assign(1, id);
   while (!stack_.empty()) {
-    const Class next = stack_.back();
+    const Node node = choice(stack_.back());
     stack_.pop_back();
-    ++steps_;
-    if (uses_[next.value()]++ > 0) continue;
-    const Node node = choice(next);
     ++score_.num_live;
     Pay(node, 1);
-    for (Class child : instance_.children[node.value()]) stack_.push_back(child);
+    for (const Class child : instance_.children[node.value()]) {
+      ++steps_;
+      if (uses_[child.value()]++ == 0) stack_.push_back(child);
+    }
   }
 }
 
-void SharedSelection::Drop(Class id) {
+// The inverse, for a class that is no longer live.
+void SharedSelection::DropBelow(Class id) {
   stack_.assign(1, id);
   while (!stack_.empty()) {
-    const Class next = stack_.back();
+    const Node node = choice(stack_.back());
     stack_.pop_back();
-    ++steps_;
-    if (--uses_[next.value()] > 0) continue;
-    const Node node = choice(next);
     --score_.num_live;
     Pay(node, -1);
-    for (Class child : instance_.children[node.value()]) stack_.push_back(child);
+    for (const Class child : instance_.children[node.value()]) {
+      ++steps_;
+      if (--uses_[child.value()] == 0) stack_.push_back(child);
+    }
   }
 }
 

@@ -80,8 +80,17 @@ class SharedSelection {
 
  private:
   void Switch(Class id, Node old_node, Node node);
-  void Use(Class id);
-  void Drop(Class id);
+  // Most classes that are used have other users, too, so that nothing below them changes.
+  void Use(Class id) {
+    ++steps_;
+    if (uses_[id.value()]++ == 0) UseBelow(id);
+  }
+  void Drop(Class id) {
+    ++steps_;
+    if (--uses_[id.value()] == 0) DropBelow(id);
+  }
+  void UseBelow(Class id);
+  void DropBelow(Class id);
   void Pay(Node node, int sign);
   void CountComputation(Node node, int sign);
 

@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "core/kernels/layout.h"
 #include "core/kernels/storage.h"
 
 namespace quotient::kernels {
@@ -19,9 +18,9 @@ void LayoutPlanner::AddValue(uint32_t value, const model::TensorType& type, bool
   if (!constant && type.is_static() && HasLayout(type)) type_[value] = &type;
 }
 
-void LayoutPlanner::AddOperator(absl::string_view op, std::span<const uint32_t> inputs,
+void LayoutPlanner::AddOperator(LayoutRole role, std::span<const uint32_t> inputs,
                                 std::span<const uint32_t> outputs) {
-  switch (RoleOf(op)) {
+  switch (role) {
     case LayoutRole::kAny:
       return;
     case LayoutRole::kTied:
@@ -97,7 +96,7 @@ std::vector<Layout> PlanLayouts(const model::Graph& graph, const std::vector<boo
     if (!runs[i]) continue;
     numbers(graph.nodes[i].inputs, inputs);
     numbers(graph.nodes[i].outputs, outputs);
-    planner.AddOperator(graph.nodes[i].op, inputs, outputs);
+    planner.AddOperator(RoleOf(graph.nodes[i].op), inputs, outputs);
   }
   return planner.Choose();
 }

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "core/kernels/kernel_spec.h"
+#include "core/kernels/layout.h"
 #include "core/model/graph.h"
 
 namespace quotient::kernels {
@@ -23,7 +23,8 @@ class LayoutPlanner {
   explicit LayoutPlanner(size_t num_values);
   // Call before the operators that use the value. Borrows the type.
   void AddValue(uint32_t value, const model::TensorType& type, bool constant);
-  void AddOperator(absl::string_view op, std::span<const uint32_t> inputs,
+  // An operator with this role (RoleOf).
+  void AddOperator(LayoutRole role, std::span<const uint32_t> inputs,
                    std::span<const uint32_t> outputs);
   // The layout of each value; kPlain where both are the same in memory.
   std::vector<Layout> Choose();

@@ -15,8 +15,7 @@ namespace {
 using egraph::ClassId;
 using egraph::ENodeId;
 
-// The costs of another function, but some e-nodes must not be chosen, neither alone nor as a part
-// of a larger kernel.
+// The costs of another function, but some e-nodes must not be chosen.
 class WithoutSome final : public extract::CostFunction {
  public:
   WithoutSome(const extract::CostFunction& all, absl::flat_hash_set<ENodeId> forbidden)
@@ -26,22 +25,9 @@ class WithoutSome final : public extract::CostFunction {
     return forbidden_.contains(node) ? std::numeric_limits<double>::infinity() : all_.Cost(node);
   }
 
-  std::vector<extract::Fusion> Fusions() const override {
-    std::vector<extract::Fusion> fusions = all_.Fusions();
-    std::erase_if(fusions, [this](const extract::Fusion& fusion) {
-      return forbidden_.contains(fusion.consumer) || forbidden_.contains(fusion.producer);
-    });
-    return fusions;
-  }
-
-  std::vector<extract::SharedKernel> SharedKernels() const override {
-    std::vector<extract::SharedKernel> kernels = all_.SharedKernels();
-    for (extract::SharedKernel& kernel : kernels) {
-      std::erase_if(kernel.members, [this](ENodeId node) { return forbidden_.contains(node); });
-    }
-    std::erase_if(kernels,
-                  [](const extract::SharedKernel& kernel) { return kernel.members.empty(); });
-    return kernels;
+  std::span<const extract::Fusion> Fusions() const override { return all_.Fusions(); }
+  std::span<const extract::SharedKernel> SharedKernels() const override {
+    return all_.SharedKernels();
   }
 
  private:

@@ -19,7 +19,7 @@ ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices
       contents_(tensors, operands_, &kernels_),
       epilogues_(tensors, operands_, prices),
       attentions_(tensors, &kernels_),
-      splits_(tensors, operands_, &kernels_) {
+      splits_(tensors, operands_, contents_, &kernels_) {
   Refresh();
 }
 
@@ -27,17 +27,26 @@ void ENodeCosts::Refresh() {
   kernels_.Refresh();
   const egraph::EGraph& graph = *tensors_.egraph;
   operands_.PlanLayouts();
+  contents_.NumberValues();
   costs_.assign(graph.enode_bound(), 0);
   enodes_.assign(graph.enode_bound(), ENodeKernel());
-  epilogues_.Clear();
+  elementwise_.clear();
   products_.clear();
   slices_.clear();
   for (egraph::ClassId cls : graph.classes()) {
     for (ENodeId node : graph.nodes(cls)) AddENode(node);
   }
-  epilogues_.Finish(enodes_);
+  epilogues_.Find(elementwise_, enodes_);
   attentions_.Find(products_, enodes_);
   splits_.Find(slices_);
+  Combine();
+}
+
+void ENodeCosts::Combine() {
+  fusions_.clear();
+  epilogues_.AddFusions(costs_, &fusions_);
+  attentions_.AddFusions(costs_, &fusions_);
+  shared_kernels_ = splits_.SharedKernels();
 }
 
 void ENodeCosts::AddENode(ENodeId node) {
@@ -54,20 +63,9 @@ void ENodeCosts::AddENode(ENodeId node) {
     // could not be costed, so it must not be chosen.
     costs_[node.value()] = kImpossible;
   }
-  if (content.elementwise) epilogues_.Add(node, hash);
+  if (content.elementwise) elementwise_.push_back({node, hash});
   if (word.name == "Slice") slices_.push_back(node);
   if (kernels_.partition().fuses_attention && word.name == "MatMul") products_.push_back(node);
-}
-
-std::vector<extract::Fusion> ENodeCosts::Fusions() const {
-  std::vector<extract::Fusion> fusions;
-  epilogues_.AddFusions(costs_, &fusions);
-  attentions_.AddFusions(costs_, &fusions);
-  return fusions;
-}
-
-std::vector<extract::SharedKernel> ENodeCosts::SharedKernels() const {
-  return splits_.SharedKernels();
 }
 
 std::vector<bool> ENodeCosts::Marked(std::span<const ENodeId> nodes) const {
@@ -140,6 +138,7 @@ void ENodeCosts::Update() {
     const ENodeKernel& info = enodes_[node];
     if (info.kernel >= 0) costs_[node] = kernels_.CostOf(info.kernel, info.original);
   }
+  Combine();
 }
 
 }  // namespace quotient::pricing

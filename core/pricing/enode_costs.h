@@ -31,8 +31,8 @@ class ENodeCosts final : public extract::CostFunction {
              int constant_footprint_log2);
 
   double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
-  std::vector<extract::Fusion> Fusions() const override;
-  std::vector<extract::SharedKernel> SharedKernels() const override;
+  std::span<const extract::Fusion> Fusions() const override { return fusions_; }
+  std::span<const extract::SharedKernel> SharedKernels() const override { return shared_kernels_; }
   // The Splits into which Slices among these e-nodes should be combined in the resulting graph.
   std::vector<domain::Split> SplitsAmong(std::span<const egraph::ENodeId> nodes) const;
 
@@ -55,6 +55,8 @@ class ENodeCosts final : public extract::CostFunction {
 
  private:
   void AddENode(egraph::ENodeId node);
+  // Computes what kernels of several e-nodes save, from the costs of single ones.
+  void Combine();
   std::vector<bool> Marked(std::span<const egraph::ENodeId> nodes) const;
 
   const domain::TensorEGraph& tensors_;
@@ -64,10 +66,13 @@ class ENodeCosts final : public extract::CostFunction {
   Epilogues epilogues_;
   Attentions attentions_;
   SliceSplits splits_;
-  std::vector<double> costs_;              // By ENodeId.
-  std::vector<ENodeKernel> enodes_;        // By ENodeId.
+  std::vector<double> costs_;        // By ENodeId.
+  std::vector<ENodeKernel> enodes_;  // By ENodeId.
+  std::vector<Epilogues::Elementwise> elementwise_;
   std::vector<egraph::ENodeId> products_;  // The MatMuls; empty if attention is not one kernel.
   std::vector<egraph::ENodeId> slices_;
+  std::vector<extract::Fusion> fusions_;
+  std::vector<extract::SharedKernel> shared_kernels_;
 };
 
 }  // namespace quotient::pricing

@@ -24,28 +24,37 @@ void DropBias(absl::string_view op, std::vector<kernels::Operand>* operands) {
 
 }  // namespace
 
+void ENodeKernels::NumberValues() {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  value_.assign(graph.class_bound(), 0);
+  for (const egraph::ClassId cls : graph.classes()) value_[cls.value()] = NumberOf(cls);
+}
+
+// Covers everything of a class that Describe reads, except a constant's value.
+uint32_t ENodeKernels::NumberOf(egraph::ClassId cls) {
+  const domain::ClassData& data = tensors_.domain->data(*tensors_.egraph, cls);
+  SequenceHash hash;
+  hash.Add(uint64_t{data.absent} | uint64_t{data.weight_only} << 1 |
+           uint64_t{data.constant.has_value()} << 2 | uint64_t{data.kept_constant} << 3 |
+           static_cast<uint64_t>(operands_.layout(cls)) << 4 |
+           uint64_t{data.measured.has_rank()} << 7 |
+           static_cast<uint64_t>(data.measured.dtype) << 8);
+  if (data.measured.has_rank()) {
+    for (const model::Dim& dim : *data.measured.shape) {
+      hash.Add(dim.is_number() ? static_cast<uint64_t>(dim.number()) : kNoNumber);
+    }
+  }
+  return numbers_.try_emplace(hash.value(), static_cast<uint32_t>(numbers_.size())).first->second;
+}
+
 // The hash covers everything that Describe reads.
 SequenceHash ENodeKernels::HashOf(ENodeId node) const {
   const egraph::EGraph& graph = *tensors_.egraph;
   const egraph::ENodeView view = graph.node(node);
   SequenceHash hash;
   hash.Add(view.op.value());
-  const auto add = [&](const domain::ClassData& data) {
-    hash.Add(uint64_t{data.absent} | uint64_t{data.weight_only} << 1 |
-             uint64_t{data.constant.has_value()} << 2 | uint64_t{data.kept_constant} << 3 |
-             static_cast<uint64_t>(data.measured.dtype) << 8 |
-             uint64_t{data.measured.has_rank()} << 7);
-    if (!data.measured.has_rank()) return;
-    hash.Add(data.measured.shape->size());
-    for (const model::Dim& dim : *data.measured.shape) {
-      hash.Add(dim.is_number() ? static_cast<uint64_t>(dim.number()) : kNoNumber);
-    }
-  };
-  for (const egraph::ClassId child : view.children) {
-    add(tensors_.domain->data(graph, child));
-    hash.Add(static_cast<uint64_t>(operands_.layout(graph.Find(child))));
-  }
-  add(tensors_.domain->data(graph, graph.class_of(node)));
+  for (const egraph::ClassId child : view.children) hash.Add(value_[graph.Find(child).value()]);
+  hash.Add(value_[graph.class_of(node).value()]);
   // A constant exponent is the only value that is part of a kernel's spec (NoteExponent).
   if (tensors_.domain->word(view.op).name == "Pow" && view.children.size() == 2) {
     const domain::ClassData& second = tensors_.domain->data(graph, view.children[1]);

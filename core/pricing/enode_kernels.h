@@ -2,6 +2,9 @@
 
 // ENodeKernels: the kernel that an e-node runs as by itself, found once per content.
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/container/flat_hash_map.h"
 #include "core/base/sequence_hash.h"
 #include "core/domain/tensor_egraph.h"
@@ -33,17 +36,24 @@ class ENodeKernels {
                KernelCosts* costs)
       : tensors_(tensors), operands_(operands), costs_(*costs) {}
 
+  // To be called when the e-graph has changed, after ENodeOperands::PlanLayouts and before the
+  // others.
+  void NumberValues();
   // Identifies the content: equal for e-nodes that run as the same kernel with the same operands.
   SequenceHash HashOf(egraph::ENodeId node) const;
   // `hash` is that of `node`. E-nodes with a known content are not described anew.
   ENodeContent ContentOf(egraph::ENodeId node, const SequenceHash& hash);
 
  private:
+  uint32_t NumberOf(egraph::ClassId cls);
   ENodeContent Describe(egraph::ENodeId node);
 
   const domain::TensorEGraph& tensors_;
   const ENodeOperands& operands_;
   KernelCosts& costs_;
+  // By ClassId: equal for values of one type and memory order that are equally constant.
+  std::vector<uint32_t> value_;
+  absl::flat_hash_map<SequenceHash::Value, uint32_t> numbers_;  // The numbers in value_.
   absl::flat_hash_map<SequenceHash::Value, ENodeContent> contents_;
 };
 

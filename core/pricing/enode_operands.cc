@@ -9,8 +9,25 @@ namespace quotient::pricing {
 using domain::OpWord;
 using egraph::ENodeId;
 
+kernels::LayoutRole ENodeOperands::RoleOf(ENodeId node) const {
+  const OpWord& word = tensors_.domain->word(tensors_.egraph->node(node).op);
+  if (word.sort != OpWord::Sort::kOperator) return kernels::LayoutRole::kAny;
+  return word.def == nullptr ? kernels::LayoutRole::kPlain : word.def->layout;
+}
+
+bool ENodeOperands::SomeWantChannelsLast() const {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  for (uint32_t i = 0; i < graph.enode_bound(); ++i) {
+    const ENodeId node(i);
+    if (graph.live(node) && RoleOf(node) == kernels::LayoutRole::kChannelsLast) return true;
+  }
+  return false;
+}
+
 void ENodeOperands::PlanLayouts() {
   const egraph::EGraph& graph = *tensors_.egraph;
+  layouts_.assign(graph.class_bound(), kernels::Layout::kPlain);
+  if (!SomeWantChannelsLast()) return;
   kernels::LayoutPlanner planner(graph.class_bound());
   for (const egraph::ClassId cls : graph.classes()) {
     const domain::ClassData& data = tensors_.domain->data(graph, cls);
@@ -19,13 +36,14 @@ void ENodeOperands::PlanLayouts() {
   std::vector<uint32_t> inputs;
   for (const egraph::ClassId cls : graph.classes()) {
     for (const ENodeId node : graph.nodes(cls)) {
-      const egraph::ENodeView view = graph.node(node);
-      const OpWord& word = tensors_.domain->word(view.op);
-      if (word.sort != OpWord::Sort::kOperator) continue;
+      const kernels::LayoutRole role = RoleOf(node);
+      if (role == kernels::LayoutRole::kAny) continue;
       inputs.clear();
-      for (const egraph::ClassId child : view.children) inputs.push_back(graph.Find(child).value());
+      for (const egraph::ClassId child : graph.node(node).children) {
+        inputs.push_back(graph.Find(child).value());
+      }
       const uint32_t output[] = {cls.value()};
-      planner.AddOperator(word.name, inputs, output);
+      planner.AddOperator(role, inputs, output);
     }
   }
   layouts_ = planner.Choose();

@@ -27,6 +27,9 @@ class ENodeOperands {
                                    const domain::ENodeDescription& description) const;
 
  private:
+  kernels::LayoutRole RoleOf(egraph::ENodeId node) const;
+  bool SomeWantChannelsLast() const;
+
   const domain::TensorEGraph& tensors_;
   std::vector<kernels::Layout> layouts_;  // By ClassId.
 };

@@ -10,42 +10,47 @@ namespace quotient::pricing {
 using domain::OpWord;
 using egraph::ENodeId;
 
-void Epilogues::Add(ENodeId node, const SequenceHash& content) {
+void Epilogues::Find(std::span<const Elementwise> nodes, std::span<const ENodeKernel> enodes) {
+  epilogues_.clear();
+  for (const Elementwise& each : nodes) {
+    if (enodes[each.node.value()].kernel >= 0) Add(each, enodes);
+  }
+}
+
+void Epilogues::Add(const Elementwise& elementwise, std::span<const ENodeKernel> enodes) {
   const egraph::EGraph& graph = *tensors_.egraph;
+  const ENodeId node = elementwise.node;
   const std::span<const egraph::ClassId> children = graph.node(node).children;
-  for (size_t i = 0; i < children.size(); ++i) {
-    for (ENodeId producer : graph.nodes(graph.Find(children[i]))) {
-      const OpWord& word = tensors_.domain->word(graph.node(producer).op);
-      if (word.sort != OpWord::Sort::kOperator) continue;
-      SequenceHash pair = content;
-      pair.Add(i);
-      pair.Add(word.kind.value());
-      const auto [known, fresh] = can_fuse_.try_emplace(pair.value());
-      if (fresh) known->second = CanFuse(node, static_cast<int>(i), word.name);
-      if (known->second) epilogues_.push_back({node, producer, static_cast<uint32_t>(i)});
+  for (uint32_t i = 0; i < children.size(); ++i) {
+    SequenceHash running = elementwise.content;
+    running.Add(i);
+    std::vector<Fuses>* by_kind = nullptr;  // Looked up if there is a producer.
+    for (const ENodeId producer : graph.nodes(graph.Find(children[i]))) {
+      const ENodeKernel& main = enodes[producer.value()];
+      if (!main.main || main.kernel < 0) continue;
+      if (by_kind == nullptr) by_kind = &fuses_[running.value()];
+      const size_t kind = graph.kind(producer).value();
+      if (kind >= by_kind->size()) by_kind->resize(kind + 1, Fuses::kUnknown);
+      Fuses& fuses = (*by_kind)[kind];
+      if (fuses == Fuses::kUnknown) {
+        const OpWord& word = tensors_.domain->word(graph.node(producer).op);
+        fuses = CanFuse(node, static_cast<int>(i), word.name) ? Fuses::kYes : Fuses::kNo;
+      }
+      if (fuses == Fuses::kNo) continue;
+      epilogues_.push_back({node, producer, ShareOf(main.kernel, enodes[node.value()].kernel, i)});
     }
   }
 }
 
-void Epilogues::Finish(std::span<const ENodeKernel> enodes) {
-  std::erase_if(epilogues_, [enodes](const Epilogue& epilogue) {
-    const ENodeKernel& producer = enodes[epilogue.producer.value()];
-    return !producer.main || producer.kernel < 0 || enodes[epilogue.node.value()].kernel < 0;
-  });
-  for (Epilogue& epilogue : epilogues_) epilogue.share = ShareOf(epilogue, enodes);
-}
-
-double Epilogues::ShareOf(const Epilogue& epilogue, std::span<const ENodeKernel> enodes) {
-  const int main = enodes[epilogue.producer.value()].kernel;
-  const int alone = enodes[epilogue.node.value()].kernel;
-  const auto [known, fresh] = shares_.try_emplace(std::tuple(main, alone, epilogue.running));
+double Epilogues::ShareOf(int main, int alone, uint32_t running) {
+  const auto [known, fresh] = shares_.try_emplace(std::tuple(main, alone, running));
   if (!fresh) return known->second;
   const kernels::KernelSpec spec = prices_.Spec(alone);
   kernels::Epilogue behind = {.op = spec.op,
                               .attributes = spec.attributes,
                               .operands = spec.inputs,
-                              .running_is_second = epilogue.running == 1};
-  behind.operands.erase(behind.operands.begin() + epilogue.running);
+                              .running_is_second = running == 1};
+  behind.operands.erase(behind.operands.begin() + running);
   return known->second =
              EpilogueShare(prices_.Spec(main), std::move(behind), spec, prices_.model());
 }

@@ -27,15 +27,14 @@ class Epilogues {
             KernelPrices* prices)
       : tensors_(tensors), operands_(operands), prices_(*prices) {}
 
-  // To be called when the e-graph has changed: Clear, Add for each element-wise e-node, Finish.
-
-  void Clear() { epilogues_.clear(); }
-  // Records the producers behind which the e-node can run as an epilogue. `content` is its
-  // hash (ENodeKernels).
-  void Add(egraph::ENodeId node, const SequenceHash& content);
-  // Removes epilogues whose producer cannot have one or where either e-node has no kernel, and
-  // computes the share of the others. `enodes` is indexed by ENodeId.
-  void Finish(std::span<const ENodeKernel> enodes);
+  // An e-node that can be an epilogue, with the hash of its content (ENodeKernels).
+  struct Elementwise {
+    egraph::ENodeId node;
+    SequenceHash content;
+  };
+  // Finds the producers behind which each of these e-nodes can run. To be called when the e-graph
+  // has changed. `enodes` is indexed by ENodeId.
+  void Find(std::span<const Elementwise> nodes, std::span<const ENodeKernel> enodes);
 
   // Adds what each epilogue saves. `costs` is indexed by ENodeId.
   void AddFusions(std::span<const double> costs, std::vector<extract::Fusion>* fusions) const;
@@ -45,19 +44,23 @@ class Epilogues {
   struct Epilogue {
     egraph::ENodeId node;
     egraph::ENodeId producer;
-    uint32_t running;  // Index of the child of `node` that `producer` computes.
-    double share = 0;  // The share of the node's cost that remains when fused.
+    double share;  // The share of the node's cost that remains when fused.
   };
+  enum class Fuses : uint8_t { kUnknown, kNo, kYes };
 
+  void Add(const Elementwise& elementwise, std::span<const ENodeKernel> enodes);
   bool CanFuse(egraph::ENodeId node, int running, absl::string_view main_op) const;
-  double ShareOf(const Epilogue& epilogue, std::span<const ENodeKernel> enodes);
+  // The share of the kernel `alone` that remains behind `main`. `running` is the index of the child
+  // that `main` computes.
+  double ShareOf(int main, int alone, uint32_t running);
 
   const domain::TensorEGraph& tensors_;
   const ENodeOperands& operands_;
   KernelPrices& prices_;
   std::vector<Epilogue> epilogues_;
-  // Results of CanFuse, by content, index of the running value and kind of the main operator.
-  absl::flat_hash_map<SequenceHash::Value, bool> can_fuse_;
+  // Results of CanFuse, by content and index of the running value, and by the kind of the main
+  // operator.
+  absl::flat_hash_map<SequenceHash::Value, std::vector<Fuses>> fuses_;
   // Shares, by the kernels of producer and node and the index of the running value.
   absl::flat_hash_map<std::tuple<int, int, uint32_t>, double> shares_;
 };

@@ -25,6 +25,19 @@ void SliceSplits::Find(std::span<const egraph::ENodeId> slices) {
 }
 
 int SliceSplits::KernelOf(const domain::Split& slices) {
+  SequenceHash content = contents_.HashOf(slices.parts.front().slice);
+  content.Add(static_cast<uint64_t>(slices.axis()));
+  content.Add(static_cast<uint64_t>(slices.dim));
+  for (const domain::Split::Part& part : slices.parts) {
+    content.Add(static_cast<uint64_t>(part.range.begin));
+    content.Add(static_cast<uint64_t>(part.range.end));
+  }
+  const auto [known, fresh] = known_.try_emplace(content.value());
+  if (fresh) known->second = MakeKernel(slices);
+  return known->second;
+}
+
+int SliceSplits::MakeKernel(const domain::Split& slices) {
   const egraph::ENodeId slice = slices.parts.front().slice;
   const domain::ENodeDescription first = domain::Describe(tensors_, slice);
   const std::vector<kernels::Operand> inputs = operands_.Of(slice, first);

@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "core/base/sequence_hash.h"
 #include "core/domain/splits.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/extract.h"
+#include "core/pricing/enode_kernels.h"
 #include "core/pricing/enode_operands.h"
 #include "core/pricing/kernel_costs.h"
 
@@ -26,8 +29,8 @@ class SliceSplits {
  public:
   // Borrows everything.
   SliceSplits(const domain::TensorEGraph& tensors, const ENodeOperands& operands,
-              KernelCosts* costs)
-      : tensors_(tensors), operands_(operands), kernels_(*costs) {}
+              const ENodeKernels& contents, KernelCosts* costs)
+      : tensors_(tensors), operands_(operands), contents_(contents), kernels_(*costs) {}
 
   // Finds the splits among all Slices of the e-graph. To be called when the e-graph has changed.
   void Find(std::span<const egraph::ENodeId> slices);
@@ -49,12 +52,17 @@ class SliceSplits {
   double CostOf(const PricedSplit& split) const {
     return kernels_.CostOf(split.kernel, split.original);
   }
+  // The kernel of a split, which is made once for each content.
   int KernelOf(const domain::Split& slices);
+  int MakeKernel(const domain::Split& slices);
 
   const domain::TensorEGraph& tensors_;
   const ENodeOperands& operands_;
+  const ENodeKernels& contents_;
   KernelCosts& kernels_;
   std::vector<PricedSplit> splits_;
+  // Results of MakeKernel, by the content of the first Slice and where the parts lie.
+  absl::flat_hash_map<SequenceHash::Value, int> known_;
 };
 
 }  // namespace quotient::pricing

@@ -27,7 +27,7 @@ double TensorWorkspace::Cost(const StopCondition& stop) {
   costs_->Refresh();
   const std::vector<egraph::ClassId> roots = tensors_.CanonicalRoots();
   const extract::Problem problem{graph(), *costs_, roots};
-  absl::StatusOr<extract::Selection> selection = extractor_->Extract(problem, stop);
+  absl::StatusOr<extract::Selection> selection = extractor_->ExtractAgain(problem, blocks_, stop);
   bill_ = {};
   if (!selection.ok()) return std::numeric_limits<double>::infinity();
   best_ = *std::move(selection);

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/domain/tensor_egraph.h"
+#include "core/extract/block_memory.h"
 #include "core/extract/extract.h"
 #include "core/model/graph.h"
 #include "core/pricing/enode_costs.h"
@@ -50,7 +51,7 @@ class TensorWorkspace final : public search::Workspace {
   search::BillId bill() const override { return bill_; }
   search::Prices* prices() override { return prices_->model().measures() ? prices_ : nullptr; }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
-  // The workspace keeps nothing from one state to the next.
+  // What the workspace keeps from one state to the next is valid in any state.
   void Mark() override {}
   void Rollback() override {}
   void Forget() override {}
@@ -63,6 +64,7 @@ class TensorWorkspace final : public search::Workspace {
   rules::RuleSet rules_;
   std::unique_ptr<ENodeCosts> costs_;
   const extract::Extractor* extractor_ = nullptr;
+  extract::BlockMemory blocks_;
   extract::Selection best_;
   search::BillId bill_;  // The bill of best_; invalid if kernels are not measured.
 };

@@ -96,6 +96,7 @@ void AnchorQueues::Search(const EGraph& graph, size_t rule, egraph::MatchSink& s
 void AnchorQueues::Mark() {
   Marked& mark = marks_.emplace_back();
   mark.seen = seen_;
+  mark.ends.reserve(queues_.size());
   for (const Queue& queue : queues_) mark.ends.push_back({queue.anchors.size(), queue.next});
 }
 

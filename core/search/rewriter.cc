@@ -148,6 +148,7 @@ void Rewriter::Mark() {
   anchors_.Mark();
   memory_.Mark();
   std::vector<QueueSize>& sizes = marks_.emplace_back();
+  sizes.reserve(queues_.size());
   for (const Queue& queue : queues_) sizes.push_back({queue.matches.size(), queue.next});
 }
 

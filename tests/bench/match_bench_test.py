@@ -20,14 +20,18 @@ class MatchBenchTest(unittest.TestCase):
             for name in ("squeezenet", "nasrnn"):
                 files.append(f"{folder}/{name}.onnx")
                 subprocess.run([BIN / "make_network", name, "--paper", "-o", files[-1]], check=True)
-            for copies in (1, 2):
-                ran = bench(*files, "--nodes", 300, "--paths", 2, "--copies", copies)
+            costs = {}
+            for copies, idle in ((1, 0), (2, 0), (1, 1)):
+                ran = bench(*files, "--nodes", 300, "--paths", 2, "--copies", copies, "--idle", idle,
+                            "--simulations", 20, "--search-nodes", 600)
                 self.assertEqual((0, ""), (ran.returncode, ran.stderr))
                 lines = [line.split() for line in ran.stdout.splitlines()]
                 self.assertEqual(["file", *files], [line[0] for line in lines])
                 for line in lines[1:]:
                     self.assertGreater(float(line[1]), 20)
                     self.assertTrue(all(float(figure) > 0 for figure in line[2:]), line)
+                    # Idle rules change no answer.
+                    self.assertEqual(costs.setdefault(line[0], line[-1]), line[-1])
 
     def test_wrong_arguments_are_named(self):
         for arguments, status, message in [

@@ -24,18 +24,19 @@ class EpiloguesTest : public PricingTest {
   // Finds the epilogues of all element-wise e-nodes.
   void Find() {
     epilogues_ = std::make_unique<Epilogues>(tensors(), operands(), &prices());
-    AddAll();
-    epilogues_->Finish(enodes());
+    FindAgain(enodes());
   }
 
-  void AddAll() {
+  void FindAgain(const std::vector<ENodeKernel>& enodes) {
+    std::vector<Epilogues::Elementwise> nodes;
     const egraph::EGraph& graph = *tensors().egraph;
     for (const egraph::ClassId cls : graph.classes()) {
       for (const ENodeId node : graph.nodes(cls)) {
         const SequenceHash hash = kernels().HashOf(node);
-        if (kernels().ContentOf(node, hash).elementwise) epilogues_->Add(node, hash);
+        if (kernels().ContentOf(node, hash).elementwise) nodes.push_back({node, hash});
       }
     }
+    epilogues_->Find(nodes, enodes);
   }
 
   std::vector<Fused> FusionsFor(const std::vector<double>& costs) const {
@@ -102,12 +103,12 @@ TEST_F(EpiloguesTest, WhereEitherHasNoKernelNothingFuses) {
             m = Tanh(x)
             y = Relu(m)
             output y)");
+  Find();
+  ASSERT_EQ(Fusions().size(), 1u);
   for (const char* const value : {"m", "y"}) {
-    Find();
-    ASSERT_EQ(Fusions().size(), 1u);
     std::vector<ENodeKernel> without = enodes();
     without[ENode(value).value()].kernel = -1;
-    epilogues_->Finish(without);
+    FindAgain(without);
     EXPECT_THAT(Fusions(), IsEmpty()) << value;
   }
 }
@@ -176,16 +177,15 @@ TEST_F(EpiloguesTest, ASmallerRunningValueIsNotFused) {
   EXPECT_THAT(Fusions(), IsEmpty());
 }
 
-TEST_F(EpiloguesTest, AfterClearAllAreFoundAnew) {
+TEST_F(EpiloguesTest, AllAreFoundAnewEachTime) {
   Import(R"(input x: float32[4,8]
             t = Tanh(x)
             y = Relu(t)
             output y)");
   Find();
-  epilogues_->Clear();
+  epilogues_->Find({}, enodes());
   EXPECT_THAT(Fusions(), IsEmpty());
-  AddAll();
-  epilogues_->Finish(enodes());
+  FindAgain(enodes());
   EXPECT_THAT(Fusions(), UnorderedElementsAre(Fused{ENode("y"), ENode("t"), 8}));
 }
 

@@ -116,6 +116,7 @@ class PricingTest : public ::testing::Test {
   void Describe() {
     const egraph::EGraph& graph = *tensors().egraph;
     world_->operands.PlanLayouts();
+    world_->kernels.NumberValues();
     enodes_.assign(graph.enode_bound(), ENodeKernel());
     for (const egraph::ClassId cls : graph.classes()) {
       for (const egraph::ENodeId node : graph.nodes(cls)) {

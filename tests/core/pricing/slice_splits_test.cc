@@ -38,7 +38,7 @@ class SliceSplitsTest : public PricingTest {
   // Finds the splits among the parts a, b and c.
   void FindIn(absl::string_view graph) {
     Import(graph);
-    splits_ = std::make_unique<SliceSplits>(tensors(), operands(), &costs());
+    splits_ = std::make_unique<SliceSplits>(tensors(), operands(), kernels(), &costs());
     splits_->Find(Parts("abc"));
   }
 

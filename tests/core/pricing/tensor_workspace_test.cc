@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/rng.h"
 #include "core/base/sequence_hash.h"
 #include "core/cost/cost_model.h"
 #include "core/model/text.h"
@@ -23,6 +24,7 @@
 #include "core/optimize/prepared.h"
 #include "core/search/mcts.h"
 #include "core/search/saturate.h"
+#include "core/search/walk.h"
 #include "core/timing/service.h"
 #include "tests/core/pricing/arriving_model.h"
 #include "tests/support/clock_probe.h"
@@ -140,6 +142,38 @@ TEST(TensorWorkspace, BertIsTheSameForAnyNumberOfWorkers) {
 }
 TEST(TensorWorkspace, InceptionIsTheSameForAnyNumberOfWorkers) {
   ExpectSameForAnyNumberOfWorkers("inception_v3", 1.5);
+}
+
+// A workspace remembers parts of the states that it has valued, and returns to earlier states.
+void ExpectWorthTheSameWhateverWasValuedBefore(const std::string& name, double growth) {
+  const Network network(name);
+  const auto model = *cost::NewAnalyticCostModel("model:h200");
+  NetworkSearch search(network, growth, model.get());
+  TensorWorkspace& workspace = search.workspace();
+  search::Walk walk(&workspace, &search.task().limits, &Clock::System());
+  Rng rng(1);
+  for (int i = 0; i < 4; ++i) {
+    std::vector<search::Action> path;
+    for (int step = 0; step < 6; ++step) {
+      SCOPED_TRACE(absl::StrCat("path ", i, ", step ", step));
+      const search::State state = *walk.GoTo(path, {});
+      const ENodeCosts costs(workspace.tensors(), &search.prices(), 0);
+      const auto roots = workspace.tensors().CanonicalRoots();
+      const extract::Selection selection =
+          *extract::FindExtractor("dag")->Extract({workspace.graph(), costs, roots}, {});
+      EXPECT_EQ(state.cost, selection.cost);
+      const auto actions = walk.Actions(search::Walk::Places::kOfAllRules, {});
+      if (actions.empty()) break;
+      path.push_back(actions[rng.Below(actions.size())]);
+    }
+  }
+}
+
+TEST(TensorWorkspace, AStateOfBertIsWorthTheSameWhateverWasValuedBefore) {
+  ExpectWorthTheSameWhateverWasValuedBefore("bert", 2.5);
+}
+TEST(TensorWorkspace, AStateOfInceptionIsWorthTheSameWhateverWasValuedBefore) {
+  ExpectWorthTheSameWhateverWasValuedBefore("inception_v3", 1.5);
 }
 
 // Products that are wider than those of the original are slow, which nobody would think.

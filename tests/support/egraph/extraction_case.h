@@ -56,8 +56,8 @@ class ExtractionCase : public extract::CostFunction {
   double Cost(egraph::ENodeId node) const override {
     return cost_by_op_[graph_->node(node).op.value()];
   }
-  std::vector<extract::Fusion> Fusions() const override { return fusions_; }
-  std::vector<extract::SharedKernel> SharedKernels() const override { return shared_kernels_; }
+  std::span<const extract::Fusion> Fusions() const override { return fusions_; }
+  std::span<const extract::SharedKernel> SharedKernels() const override { return shared_kernels_; }
   egraph::ClassId id(size_t case_class) const { return graph_->Find(classes_[case_class]); }
 
  private:
