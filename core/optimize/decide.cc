@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "core/optimize/same_kernels.h"
 #include "core/optimize/subject.h"
 #include "core/optimize/subset_of_work.h"
+#include "core/os/files.h"
 #include "core/os/probe.h"
 #include "core/timing/end_to_end.h"
 
@@ -72,7 +74,7 @@ struct Tried {
 absl::StatusOr<Tried> CompileAndRunOnce(const MeasureContext& context, const Subject& subject) {
   Tried tried;
   QUOTIENT_ASSIGN_OR_RETURN(tried.executable, Compile(context, subject));
-  context.files.Release();  // Candidates refer to the weights there, too.
+  os::ReleaseMappedFiles();  // Candidates refer to the weights there, too.
   QUOTIENT_ASSIGN_OR_RETURN(tried.error_norm, RunOnce(*tried.executable, subject.cut, context));
   return tried;
 }
@@ -112,26 +114,50 @@ struct Contest {
   bool contaminated = false;
 };
 
-// Runs the original and all candidates against each other. Must be called in the lane.
-absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
-                               const timing::EndToEndOptions& measuring, const StopCondition& stop,
-                               std::vector<std::string>* failures) {
-  QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, OriginalOf(context)));
+// Runs candidates against the original, and adds what came of it to the contest.
+absl::Status RunGroup(const MeasureContext& context, const Tried& original,
+                      std::vector<Verified> candidates, const timing::EndToEndOptions& measuring,
+                      const StopCondition& stop, std::vector<std::string>* failures,
+                      Contest* contest) {
   std::vector<Runnable> runnable = CompileAll(context, std::move(candidates), failures);
   std::vector<kernels::Executable*> executables = {original.executable.get()};
   for (const Runnable& each : runnable) executables.push_back(each.tried.executable.get());
   const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(context.options.threads);
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
                             timing::MeasureEndToEnd(executables, measuring, *probe, stop));
-  Contest contest{.original = result.runs.front(),
-                  .original_error_norm = original.error_norm,
-                  .contaminated = result.contaminated};
+  if (contest->contenders.empty()) contest->original = result.runs.front();
+  contest->contaminated |= result.contaminated;
   const auto runs = std::span(result.runs).subspan<1>();
   const auto ratios = std::span(result.ratios).subspan<1>();
   for (size_t i = 0; i < runnable.size(); ++i) {
-    contest.contenders.push_back(
+    contest->contenders.push_back(
         {std::move(runnable[i].candidate), runs[i], ratios[i], runnable[i].tried.error_norm});
   }
+  return absl::OkStatus();
+}
+
+// Runs the original and all candidates against each other, as many at a time as may be loaded. Must
+// be called in the lane.
+absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
+                               const timing::EndToEndOptions& measuring, const StopCondition& stop,
+                               std::vector<std::string>* failures) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, OriginalOf(context)));
+  Contest contest{.original_error_norm = original.error_norm};
+  const size_t most = std::max<size_t>(context.options.graphs_at_once, 2) - 1;
+  const size_t count = candidates.size();
+  size_t first = 0;
+  do {
+    const size_t size = std::min(most, count - first);
+    const auto begin = std::make_move_iterator(candidates.begin() + static_cast<long>(first));
+    std::vector<Verified> group(begin, begin + static_cast<long>(size));
+    timing::EndToEndOptions share = measuring;
+    if (size < count) {
+      share.budget_seconds *= static_cast<double>(size) / static_cast<double>(count);
+    }
+    QUOTIENT_RETURN_IF_ERROR(
+        RunGroup(context, original, std::move(group), share, stop, failures, &contest));
+    first += size;
+  } while (first < count);
   return contest;
 }
 

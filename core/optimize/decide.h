@@ -2,6 +2,8 @@
 
 // The decision: which candidate, if any, is taken. DECISION.md says why it is made like this.
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +44,10 @@ struct Decision {
 // How a device is measured.
 struct MeasureOptions {
   int threads = 1;
+  // How many graphs are loaded at a time, the original included; at least two. If there are more
+  // candidates, some of them run against the original after the others, with their share of the
+  // time.
+  size_t graphs_at_once = std::numeric_limits<size_t>::max();
   double seconds = 30;  // For all graphs together, at most.
   verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
 };
