@@ -37,14 +37,7 @@ absl::StatusOr<LocalModel> LocalModel::Open(const std::string& path) {
 
 optimize::ModelFiles LocalModel::View() const {
   optimize::ModelFiles files{.name = name_, .model = graph()};
-  std::vector<const os::MappedFile*> mapped = {graph_.get()};
-  for (const auto& [location, file] : external_) {
-    files.external_data[location] = file->bytes();
-    mapped.push_back(file.get());
-  }
-  files.release = [mapped = std::move(mapped)] {
-    for (const os::MappedFile* const file : mapped) file->Release();
-  };
+  for (const auto& [location, file] : external_) files.external_data[location] = file->bytes();
   return files;
 }
 

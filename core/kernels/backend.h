@@ -7,6 +7,7 @@
 // A *kernel* is the unit of cost: a node of the graph together with the element-wise nodes fused
 // behind it. PartitionGraph decides which nodes these are, so prediction and execution agree.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,6 +57,9 @@ class CompiledKernel {
   // Names this way to run the kernel. The same in every process on this device; "" if the backend
   // knows only one way.
   virtual std::string plan() const { return ""; }
+  // About how many bytes of this machine's memory it holds. The kernels that exist at a time are
+  // bounded by that.
+  virtual int64_t bytes() const { return 0; }
 };
 
 // A kernel in the runs that an Executable recorded.

@@ -31,11 +31,8 @@ absl::StatusOr<int> AlternativesThatFit(const model::Graph& graph, int input_set
 // The cost of the file, if the device can tell it.
 std::optional<cost::GraphCost> PredictAsFile(const Job& job, const Original& original,
                                              const FileCostContext& context) {
-  std::optional<cost::GraphCost> cost =
-      CostOfFile(*original.device, {job.files.model, job.files.external_data, nullptr},
-                 original.prepared, context, [&] { return job.budget.ForFile(job.stop); });
-  job.files.Release();
-  return cost;
+  return CostOfFile(*original.device, {job.files.model, job.files.external_data, nullptr},
+                    original.prepared, context, [&] { return job.budget.ForFile(job.stop); });
 }
 
 int FootprintOf(const cost::GraphCost& cost) {

@@ -19,6 +19,8 @@ constexpr double kLeastRescue = 0.25;
 constexpr double kLeastMeasuringSeconds = 2;
 // A job does not wait longer than this for a race, however large its budget.
 constexpr double kMostMeasuringSeconds = 30;
+// What a job takes at most of its budget, as far as that can be foreseen.
+constexpr double kMostOfJob = 1.5;
 // What questions may take, of the budget and at most.
 constexpr double kQuestionsShare = 0.1;
 constexpr double kMostQuestionSeconds = 2;
@@ -47,10 +49,12 @@ StopCondition Budget::ForRescue(const StopCondition& stop) const {
   return stop.WithBudget(clock_, std::max(SecondsUntil(1), kLeastRescue * seconds_));
 }
 
-SearchTime Budget::ForSearch() const {
+SearchTime Budget::ForSearch(double late_seconds) const {
   const bool is_own = search_seconds_ > 0;
   const double wanted = is_own ? search_seconds_ : seconds_;
-  const double left = std::max(SecondsUntil(is_own ? 1 : kSearchEnd), kLeastSearch * seconds_);
+  const double end =
+      std::min(is_own ? 1 : kSearchEnd, kMostOfJob - late_seconds / std::max(seconds_, 1e-9));
+  const double left = std::max(SecondsUntil(end), kLeastSearch * seconds_);
   const double seconds = std::min(wanted, left);
   return {.grow_seconds = std::min(kGrowShare * wanted, kGrowShareOfRest * seconds),
           .seconds = seconds};

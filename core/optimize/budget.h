@@ -42,7 +42,9 @@ class Budget {
   StopCondition ForChecks(const StopCondition& stop) const { return Until(kChecksEnd, stop); }
   // For searches without wrong rules, which are not expected to be needed.
   StopCondition ForRescue(const StopCondition& stop) const;
-  SearchTime ForSearch() const;
+  // `late_seconds`: what the phases behind it take at least. Where that is more than their share of
+  // the budget and half of all of it, the search has less.
+  SearchTime ForSearch(double late_seconds = 0) const;
   // For answering all questions of the user, from when this is called.
   StopCondition ForQuestions(const StopCondition& stop) const;
   // Seconds for running graphs against each other.

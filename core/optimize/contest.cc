@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/optimize/evidence.h"
 #include "core/optimize/memory.h"
 #include "core/optimize/subject.h"
+#include "core/os/files.h"
 #include "core/os/probe.h"
 
 namespace quotient::optimize {
@@ -45,7 +47,7 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContex
                             verify::MatchInputs(context.original.cut, context.inputs, subject.cut));
   absl::StatusOr<std::unique_ptr<kernels::Executable>> executable =
       CompileSubject(subject, inputs, backend, plans);
-  context.files.Release();  // Candidates refer to the weights there, too.
+  os::ReleaseMappedFiles();  // Candidates refer to the weights there, too.
   return executable;
 }
 
@@ -100,26 +102,54 @@ std::vector<Runnable> CompileAll(const MeasureContext& context, std::vector<Veri
   return runnable;
 }
 
-// Runs the original and all candidates against each other. Must be called in the lane.
-absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
-                               const timing::EndToEndOptions& measuring, const StopCondition& stop,
-                               std::vector<std::string>* failures) {
-  QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, OriginalOf(context)));
+// How many candidates are loaded beside the original.
+size_t MostAtOnce(const MeasureContext& context) {
+  return std::max<size_t>(context.options.graphs_at_once, 2) - 1;
+}
+
+// Runs candidates against the original, and adds what came of it to the contest.
+absl::Status RunGroup(const MeasureContext& context, const Tried& original,
+                      std::vector<Verified> candidates, const timing::EndToEndOptions& measuring,
+                      const StopCondition& stop, std::vector<std::string>* failures,
+                      Contest* contest) {
   std::vector<Runnable> runnable = CompileAll(context, std::move(candidates), failures);
   std::vector<kernels::Executable*> executables = {original.executable.get()};
   for (const Runnable& each : runnable) executables.push_back(each.tried.executable.get());
   const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(context.options.threads);
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
                             timing::MeasureEndToEnd(executables, measuring, *probe, stop));
-  Contest contest{.original = result.runs.front(),
-                  .original_error_norm = original.error_norm,
-                  .contaminated = result.contaminated};
+  if (contest->contenders.empty()) contest->original = result.runs.front();
+  contest->contaminated |= result.contaminated;
   const auto runs = std::span(result.runs).subspan<1>();
   const auto ratios = std::span(result.ratios).subspan<1>();
   for (size_t i = 0; i < runnable.size(); ++i) {
-    contest.contenders.push_back(
+    contest->contenders.push_back(
         {std::move(runnable[i].candidate), runs[i], ratios[i], runnable[i].tried.error_norm});
   }
+  return absl::OkStatus();
+}
+
+// Runs the original and all candidates against each other, as many at a time as may be loaded. Must
+// be called in the lane.
+absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
+                               const timing::EndToEndOptions& measuring, const StopCondition& stop,
+                               std::vector<std::string>* failures) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, OriginalOf(context)));
+  Contest contest{.original_error_norm = original.error_norm};
+  const size_t count = candidates.size();
+  size_t first = 0;
+  do {
+    const size_t size = std::min(MostAtOnce(context), count - first);
+    const auto begin = std::make_move_iterator(candidates.begin() + static_cast<long>(first));
+    std::vector<Verified> group(begin, begin + static_cast<long>(size));
+    timing::EndToEndOptions share = measuring;
+    if (size < count) {
+      share.budget_seconds *= static_cast<double>(size) / static_cast<double>(count);
+    }
+    QUOTIENT_RETURN_IF_ERROR(
+        RunGroup(context, original, std::move(group), share, stop, failures, &contest));
+    first += size;
+  } while (first < count);
   return contest;
 }
 
@@ -133,9 +163,9 @@ struct Rerun {
 
 // Compiles these contenders and then the original, in another order than RunAll does, and runs them
 // again. Returns the ratios of the contenders, without pairs for one that cannot be run.
-absl::StatusOr<timing::EndToEndResult> RunAnew(const MeasureContext& context, const Rerun& how,
-                                               const std::vector<Contender*>& contenders,
-                                               const StopCondition& stop) {
+absl::StatusOr<timing::EndToEndResult> RunGroupAnew(const MeasureContext& context, const Rerun& how,
+                                                    std::span<Contender* const> contenders,
+                                                    const StopCondition& stop) {
   std::vector<std::unique_ptr<kernels::Executable>> compiled(contenders.size());
   const auto compile = [&](const Subject& subject) {
     if (stop.cancelled()) {
@@ -169,6 +199,30 @@ absl::StatusOr<timing::EndToEndResult> RunAnew(const MeasureContext& context, co
   return result;
 }
 
+// What runs of all these contenders show.
+struct Ratios {
+  std::vector<timing::RatioStatistics> ratios;
+  bool contaminated = false;
+};
+
+// The same for any number of contenders, as many at a time as may be loaded.
+absl::StatusOr<Ratios> RunAnew(const MeasureContext& context, const Rerun& how,
+                               std::span<Contender* const> contenders, const StopCondition& stop) {
+  Ratios all;
+  while (all.ratios.size() < contenders.size()) {
+    const auto left = contenders.subspan(all.ratios.size());
+    const auto group = left.first(std::min(MostAtOnce(context), left.size()));
+    Rerun share = how;
+    const int64_t now_ns = Clock::System().NowNs();
+    share.deadline_ns = now_ns + (how.deadline_ns - now_ns) * std::ssize(group) / std::ssize(left);
+    QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
+                              RunGroupAnew(context, share, group, stop));
+    all.ratios.insert(all.ratios.end(), result.ratios.begin(), result.ratios.end());
+    all.contaminated |= result.contaminated;
+  }
+  return all;
+}
+
 std::vector<Contender*> All(Contest* contest) {
   std::vector<Contender*> all;
   for (Contender& contender : contest->contenders) all.push_back(&contender);
@@ -180,8 +234,7 @@ absl::Status AddCpuTimes(const MeasureContext& context, int64_t deadline_ns,
                          const StopCondition& stop, Contest* contest) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, context.one_thread());
   const Rerun how = {*device->backend(), device->plans(), 1, deadline_ns};
-  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
-                            RunAnew(context, how, All(contest), stop));
+  QUOTIENT_ASSIGN_OR_RETURN(const Ratios result, RunAnew(context, how, All(contest), stop));
   for (size_t i = 0; i < result.ratios.size(); ++i) {
     contest->contenders[i].cpu_time = result.ratios[i];
   }
@@ -212,8 +265,7 @@ absl::Status RunAgain(const MeasureContext& context, const std::vector<Contender
                       bool replaces, int64_t deadline_ns, const StopCondition& stop,
                       Contest* contest) {
   const Rerun how = {context.backend, context.plans, context.options.threads, deadline_ns};
-  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
-                            RunAnew(context, how, contenders, stop));
+  QUOTIENT_ASSIGN_OR_RETURN(const Ratios result, RunAnew(context, how, contenders, stop));
   contest->contaminated |= result.contaminated;
   for (size_t i = 0; i < contenders.size(); ++i) {
     timing::RatioStatistics& ratio = contenders[i]->ratio;

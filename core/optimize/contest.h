@@ -3,6 +3,7 @@
 // A contest: the original and its candidates run against each other.
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,10 @@ namespace quotient::optimize {
 // How a device is measured.
 struct MeasureOptions {
   int threads = 1;
+  // How many graphs are loaded at a time, the original included; at least two. If there are more
+  // candidates, some of them run against the original after the others, with their share of the
+  // time.
+  size_t graphs_at_once = std::numeric_limits<size_t>::max();
   double seconds = 30;  // For all graphs together, at most.
   verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
 };

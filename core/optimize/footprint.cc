@@ -146,6 +146,15 @@ double BytesToRun(const Graph& graph, int input_sets, int candidates) {
          BytesToTimeKernels(graph) + executables * BytesOfExecutable(graph);
 }
 
+size_t FilesThatFit(const Graph& graph) {
+  // What a job takes beside the files: the programs, the search, the candidates.
+  constexpr double kOthers = 200e6;
+  constexpr double kLeast = 2, kMost = 100;
+  const double bound = 3 * ConstantBytes(graph, PlainBytes) + 300e6;
+  const double files = (bound - kOthers) / std::max(BytesOfExecutable(graph), 1.0);
+  return static_cast<size_t>(std::clamp(files, kLeast, kMost));
+}
+
 absl::Status CheckFits(const Graph& graph, int input_sets, int candidates) {
   const double bytes = BytesToRun(graph, input_sets, candidates);
   const auto memory = static_cast<double>(os::MemoryBytes());

@@ -2,6 +2,8 @@
 
 // Estimates the memory that a job takes, before it is tried.
 
+#include <cstddef>
+
 #include "absl/status/status.h"
 #include "core/model/graph.h"
 
@@ -14,6 +16,11 @@ namespace quotient::optimize {
 // constants of its own that were folded, and with packed constants and buffers to run. The files
 // that came are not counted: the caller has them already.
 double BytesToRun(const model::Graph& graph, int input_sets, int candidates);
+
+// Returns how many files of about the size of `graph`, each with weights of its own, may be loaded
+// at a time, so that a job takes no more than three times the weights of the model and 300 MB: at
+// least two, as nothing can be compared otherwise.
+size_t FilesThatFit(const model::Graph& graph);
 
 // Fails with MODEL_UNSUPPORTED if that is more memory than this machine can spare.
 absl::Status CheckFits(const model::Graph& graph, int input_sets, int candidates);

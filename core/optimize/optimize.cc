@@ -61,6 +61,7 @@
 #include "core/optimize/search_candidates.h"
 #include "core/optimize/verify_candidates.h"
 #include "core/optimize/why_not.h"
+#include "core/os/files.h"
 #include "core/os/memory.h"
 
 namespace quotient::optimize {
@@ -125,7 +126,7 @@ class Run {
   // Called after stages that read weights and evaluate graphs, because the next ones leave the
   // memory to the device.
   void ReleaseMemory() const {
-    job_.files.Release();
+    os::ReleaseMappedFiles();
     os::ReturnFreedMemory();
   }
 

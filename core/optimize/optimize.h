@@ -7,7 +7,6 @@
 //
 // Blocks. Thread-safe: measurements of concurrent calls take turns.
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,13 +30,6 @@ struct ModelFiles {
   std::string name;  // The file's name, for people.
   absl::string_view model;
   std::map<std::string, absl::string_view> external_data;
-  // Gives back the memory that the bytes take until they are used again, as with files that are
-  // mapped. May be empty.
-  std::function<void()> release;
-
-  void Release() const {
-    if (release) release();
-  }
 };
 
 // A model as it leaves. If it has external data, that is one file.

@@ -1,11 +1,13 @@
 #include "core/optimize/race.h"
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "core/optimize/footprint.h"
 #include "core/optimize/memory.h"
 #include "core/optimize/same_kernels.h"
 #include "core/optimize/variations.h"
@@ -55,18 +57,26 @@ class Racer {
 
   absl::StatusOr<Decision> RunAgainstOriginal(std::vector<Verified> candidates, double seconds) {
     Device& device = *baseline_.original.device;
-    const MeasureContext context = {
-        .original = baseline_.original.prepared,
-        .cost = baseline_.cost,
-        .files = job_.files,
-        .inputs = inputs_,
-        .reference = reference(),
-        .backend = *device.backend(),
-        .lane = *device.lane(),
-        .plans = device.plans(),
-        .options = {.threads = job_.threads, .seconds = seconds, .arithmetic = device.arithmetic()},
-        .one_thread = OneThread(device)};
+    const MeasureContext context = {.original = baseline_.original.prepared,
+                                    .cost = baseline_.cost,
+                                    .files = job_.files,
+                                    .inputs = inputs_,
+                                    .reference = reference(),
+                                    .backend = *device.backend(),
+                                    .lane = *device.lane(),
+                                    .plans = device.plans(),
+                                    .options = {.threads = job_.threads,
+                                                .graphs_at_once = GraphsAtOnce(device),
+                                                .seconds = seconds,
+                                                .arithmetic = device.arithmetic()},
+                                    .one_thread = OneThread(device)};
     return DecideByRunning(context, std::move(candidates), job_.stop, &result_.failures);
+  }
+
+  // A runtime that runs files keeps the weights of each for itself.
+  size_t GraphsAtOnce(const Device& device) const {
+    if (!device.runs_files()) return std::numeric_limits<size_t>::max();
+    return FilesThatFit(baseline_.original.prepared.cut.graph);
   }
 
   void RunVariants(Variants& variants, double seconds_per_candidate, Decision* decision) {

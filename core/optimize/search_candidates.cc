@@ -4,14 +4,29 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/kernels/partition.h"
+#include "core/optimize/decide.h"
+#include "core/verify/bindings.h"
 
 namespace quotient::optimize {
+namespace {
+
+// About what it takes to check one candidate, and to run it and the original a few times each.
+double LateSeconds(const Job& job, const Baseline& baseline) {
+  constexpr double kOperationsPerSecond = 1e10;  // Of the evaluator, on one core.
+  const double evaluation =
+      verify::OperationsOf(baseline.original.prepared.cut) / (kOperationsPerSecond * job.threads);
+  const double checks = 2 * job.options.verify_inputs * evaluation;
+  if (!baseline.costs().measures()) return checks;
+  return checks + kRunsOfRace * baseline.cost.total_us * 1e-6;
+}
+
+}  // namespace
 
 SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
   const Prepared& prepared = baseline.original.prepared;
   return {
       .clock = job.environment.clock,
-      .time = job.budget.ForSearch(),
+      .time = job.budget.ForSearch(LateSeconds(job, baseline)),
       .threads = job.threads,
       .max_opset = MaxOpset(job.options, prepared.model),
       .constant_footprint_log2 =

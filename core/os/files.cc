@@ -9,7 +9,10 @@
 
 #include <algorithm>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 
@@ -26,6 +29,32 @@ absl::StatusOr<int64_t> SizeOf(const Fd& fd, absl::string_view name) {
     return MakeError(Reason::kStorageDown, absl::StrCat(name, ": not a regular file"));
   }
   return int64_t{status.st_size};
+}
+
+// The mapped files of the process that are not empty.
+class MappedFiles {
+ public:
+  void Add(const MappedFile* file) {
+    const absl::MutexLock lock(&mutex_);
+    files_.insert(file);
+  }
+  void Remove(const MappedFile* file) {
+    const absl::MutexLock lock(&mutex_);
+    files_.erase(file);
+  }
+  void Release() const {
+    const absl::MutexLock lock(&mutex_);
+    for (const MappedFile* const file : files_) file->Release();
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_set<const MappedFile*> files_ ABSL_GUARDED_BY(mutex_);
+};
+
+MappedFiles& AllMappedFiles() {
+  static auto& files = *new MappedFiles;
+  return files;
 }
 
 }  // namespace
@@ -55,13 +84,21 @@ absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Map(const Fd& fd, absl::
       new MappedFile(static_cast<const char*>(data), static_cast<size_t>(size)));
 }
 
+MappedFile::MappedFile(const char* data, size_t size) : data_(data), size_(size) {
+  if (data_ != nullptr) AllMappedFiles().Add(this);
+}
+
 void MappedFile::Release() const {
   if (data_ != nullptr) madvise(const_cast<char*>(data_), size_, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+  if (data_ == nullptr) return;
+  AllMappedFiles().Remove(this);
+  munmap(const_cast<char*>(data_), size_);
 }
+
+void ReleaseMappedFiles() { AllMappedFiles().Release(); }
 
 absl::StatusOr<Fd> OpenFile(const std::string& path, int flags, mode_t mode) {
   Fd fd(open(path.c_str(), flags | O_CLOEXEC, mode));

@@ -49,10 +49,14 @@ class MappedFile {
   void Release() const;
 
  private:
-  MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
+  MappedFile(const char* data, size_t size);
   const char* const data_;
   const size_t size_;
 };
+
+// As MappedFile::Release of all that exist in this process. For code that has read much of what it
+// was given and does not know which files that lies in. Thread-safe.
+void ReleaseMappedFiles();
 
 // STORAGE_DOWN with the text of errno.
 absl::Status ErrnoError(absl::string_view what, absl::string_view path);

@@ -20,8 +20,10 @@
 namespace quotient::timing {
 namespace {
 
-// A batch ends after the kernel that was compiled when this had passed.
+// A batch ends after the kernel that was compiled when this had passed, and after the one with
+// which its kernels hold this much memory.
 constexpr std::chrono::milliseconds kLongestCompilation(200);
+constexpr int64_t kMostBytes = int64_t{1} << 26;
 
 // A kernel that is being measured or waits to be.
 struct Request {
@@ -193,7 +195,8 @@ class Service : public TimingService {
 
   // Returns which requests are done. Compiling a kernel may take seconds, so the rest is left for
   // later if urgent work waits for the lane, or if those so far have taken so long that callers
-  // with a deadline would get none of the batch in time. Urgent work ends the sampling, too.
+  // with a deadline would get none of the batch in time, or hold much memory. Urgent work ends the
+  // sampling, too.
   std::vector<bool> TimeInLane(const std::vector<Request>& batch, os::Probe& probe,
                                std::vector<Timing>* timings) {
     const auto start = std::chrono::steady_clock::now();
@@ -201,9 +204,10 @@ class Service : public TimingService {
     std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
     std::vector<kernels::CompiledKernel*> kernels;
     std::vector<size_t> positions;  // Parallel to `kernels`: indices into the batch.
+    int64_t bytes = 0;              // What the kernels hold.
     for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
       const auto spent = std::chrono::steady_clock::now() - start;
-      if (i > 0 && (lane_.HasUrgent() || spent > kLongestCompilation)) {
+      if (i > 0 && (lane_.HasUrgent() || spent > kLongestCompilation || bytes > kMostBytes)) {
         std::fill(done.begin() + static_cast<ptrdiff_t>(i), done.end(), false);
         break;
       }
@@ -215,6 +219,7 @@ class Service : public TimingService {
       }
       if (!ways.ok()) continue;
       for (auto& kernel : *ways) {
+        bytes += kernel->bytes();
         compiled.push_back(std::move(kernel));
         kernels.push_back(compiled.back().get());
         positions.push_back(i);

@@ -74,9 +74,6 @@ class CoreRunner : public JobRunner {
     for (const auto& [location, id] : manifest.external_files) {
       QUOTIENT_ASSIGN_OR_RETURN(model.files.external_data[location], LoadBlob(id, &model));
     }
-    model.files.release = [blobs = model.blobs] {
-      for (const auto& blob : blobs) blob->Release();
-    };
     return model;
   }
 

@@ -30,6 +30,13 @@ class FakeKernel : public CompiledKernel {
     return absl::OkStatus();
   }
   std::string plan() const override { return plan_.name; }
+  int64_t bytes() const override {
+    int64_t bytes = 0;
+    for (const Operand& output : spec_.outputs) {
+      if (output.type.is_static()) bytes += StorageBytes(output.type);
+    }
+    return bytes;
+  }
 
  private:
   FakeClock* const clock_;

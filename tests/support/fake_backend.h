@@ -1,8 +1,9 @@
 #pragma once
 
 // A simulated device. Its kernels take as long as a function says, measured by a clock that only
-// they move, and which executables read. Results of whole graphs are correct, because the reference
-// evaluator computes them. For tests of everything above the backends; deterministic.
+// they move, and which executables read; they claim to hold as much memory as their outputs take.
+// Results of whole graphs are correct, because the reference evaluator computes them. For tests of
+// everything above the backends; deterministic.
 
 #include <atomic>
 #include <cstdint>

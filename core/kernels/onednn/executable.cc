@@ -22,6 +22,7 @@
 #include "core/kernels/onednn/make_kernel.h"
 #include "core/kernels/partition.h"
 #include "core/kernels/storage.h"
+#include "core/os/files.h"
 
 namespace quotient::kernels::onednn {
 namespace {
@@ -44,7 +45,8 @@ absl::Status OutOfMemory(int64_t bytes) {
 }
 
 // Packs the constants of kernels, so that equal ones are in memory once. They are packed into
-// memory that is used again and again, because touching fresh memory takes longer than packing.
+// memory that is used again and again, because touching fresh memory takes longer than packing,
+// unless they are so large that the memory for both would count.
 class Packer {
  public:
   Packer(const Graph& graph, ConstantPool& constants) : graph_(graph), constants_(constants) {}
@@ -79,37 +81,66 @@ class Packer {
       const bool given = group.operands[i].valid() && operands[i].constant;
       tensors.push_back(given ? &*graph_.value(group.operands[i]).constant : nullptr);
     }
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<void*> staged, Stage(kernel));
-    QUOTIENT_RETURN_IF_ERROR(kernel.Pack(tensors, staged));
-    for (size_t i = 0; i < staged.size(); ++i) {
-      const std::span bytes(static_cast<const std::byte*>(staged[i]),
+    QUOTIENT_ASSIGN_OR_RETURN(const Staged staged, Stage(kernel));
+    QUOTIENT_RETURN_IF_ERROR(kernel.Pack(tensors, staged.places));
+    for (size_t i = 0; i < staged.places.size(); ++i) {
+      const std::span bytes(static_cast<const std::byte*>(staged.places[i]),
                             static_cast<size_t>(kernel.constants()[i].bytes));
-      QUOTIENT_ASSIGN_OR_RETURN(
-          packed->emplace_back(),
-          constants_.Get(bytes, [this](std::span<const std::byte> given) { return Copy(given); }));
+      const auto keep = [&](std::span<const std::byte> given) -> Shared {
+        if (staged.own[i] != nullptr) return staged.own[i];
+        return Copy(given);
+      };
+      QUOTIENT_ASSIGN_OR_RETURN(packed->emplace_back(), constants_.Get(bytes, keep));
     }
+    ReleaseRead(tensors);
     return absl::OkStatus();
   }
 
-  // Memory to pack the constants of a kernel into.
-  absl::StatusOr<std::vector<void*>> Stage(const cpu::Kernel& kernel) {
+  // Where the constants of a kernel are packed into, and who owns what is not used again.
+  struct Staged {
+    std::vector<void*> places;
+    std::vector<std::shared_ptr<const std::byte>> own;  // Parallel; else null.
+  };
+
+  absl::StatusOr<Staged> Stage(const cpu::Kernel& kernel) {
     int64_t bytes = 0;
-    for (const cpu::PackedConstant& constant : kernel.constants()) bytes += Aligned(constant.bytes);
+    for (const cpu::PackedConstant& constant : kernel.constants()) {
+      if (constant.bytes <= kMostStaged) bytes += Aligned(constant.bytes);
+    }
     if (bytes > staged_bytes_) {
       staged_ = AllocateAligned(bytes);
       staged_bytes_ = staged_ != nullptr ? bytes : 0;
       if (staged_ == nullptr) return OutOfMemory(bytes);
     }
-    std::vector<void*> staged;
+    Staged staged;
     int64_t offset = 0;
     for (const cpu::PackedConstant& constant : kernel.constants()) {
-      staged.push_back(staged_.get() + offset);
+      if (constant.bytes > kMostStaged) {
+        QUOTIENT_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> own, Alone(constant.bytes));
+        staged.places.push_back(own.get());
+        staged.own.push_back(std::move(own));
+        continue;
+      }
+      staged.places.push_back(staged_.get() + offset);
+      staged.own.push_back(nullptr);
       offset += Aligned(constant.bytes);
     }
     return staged;
   }
 
-  absl::StatusOr<std::shared_ptr<const std::byte>> Copy(std::span<const std::byte> bytes) {
+  // What was read of mapped files is not needed any more. Now and then their memory is given back.
+  void ReleaseRead(std::span<const model::Tensor* const> tensors) {
+    for (const model::Tensor* const tensor : tensors) {
+      if (tensor != nullptr) read_bytes_ += static_cast<int64_t>(tensor->bytes().size());
+    }
+    if (read_bytes_ < kMostRead) return;
+    os::ReleaseMappedFiles();
+    read_bytes_ = 0;
+  }
+
+  using Shared = absl::StatusOr<std::shared_ptr<const std::byte>>;
+
+  Shared Copy(std::span<const std::byte> bytes) {
     const auto size = static_cast<int64_t>(bytes.size());
     QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<std::byte> copy,
                               size < kHugePageBytes ? FromSlab(size) : Alone(size));
@@ -137,11 +168,14 @@ class Packer {
   }
 
   static constexpr int64_t kSlabBytes = 4 * kHugePageBytes;
+  static constexpr int64_t kMostStaged = int64_t{1} << 25;
+  static constexpr int64_t kMostRead = int64_t{1} << 26;
 
   const Graph& graph_;
   ConstantPool& constants_;
-  AlignedBuffer staged_;
+  AlignedBuffer staged_;  // For all but the largest constants.
   int64_t staged_bytes_ = 0;
+  int64_t read_bytes_ = 0;           // Of tensors, since mapped files were released.
   std::shared_ptr<std::byte> slab_;  // Where small constants go.
   int64_t slab_used_ = 0;            // Its bytes that are taken.
   absl::flat_hash_map<std::string, Constants> packed_;

@@ -23,10 +23,11 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cpu/kernel.h"
@@ -64,18 +65,32 @@ std::shared_ptr<const Pool> MakePool(int64_t bytes) {
   return pool;
 }
 
-// A pool of at least `bytes`. The largest one so far lives as long as the process.
-std::shared_ptr<const Pool> AcquirePool(int64_t bytes) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& largest = *new std::shared_ptr<const Pool>;
-  const std::lock_guard lock(mutex);
-  if (largest == nullptr || largest->bytes < bytes) {
-    if (std::shared_ptr<const Pool> pool = MakePool(bytes))
-      largest = std::move(pool);
-    else
-      return nullptr;
+// The largest pool so far.
+class LargestPool {
+ public:
+  // A pool of at least `bytes`; null if there is no memory for it.
+  std::shared_ptr<const Pool> Acquire(int64_t bytes) {
+    const absl::MutexLock lock(&mutex_);
+    if (pool_ == nullptr || pool_->bytes < bytes) {
+      std::shared_ptr<const Pool> pool = MakePool(bytes);
+      if (pool == nullptr) return nullptr;
+      pool_ = std::move(pool);
+    }
+    return pool_;
   }
-  return largest;
+  void Release() {
+    const absl::MutexLock lock(&mutex_);
+    pool_.reset();
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::shared_ptr<const Pool> pool_ ABSL_GUARDED_BY(mutex_);
+};
+
+LargestPool& Pools() {
+  static auto& pools = *new LargestPool;
+  return pools;
 }
 
 // What is read of the pool for a model of that footprint class: the middle of the class.
@@ -142,6 +157,8 @@ class TimedKernel : public CompiledKernel {
     return true;
   }
 
+  int64_t bytes() const override { return activation_bytes_ + kernel_->scratch_bytes(); }
+
   absl::Status Run(int times) override {
     cpu::SetThreads(spec_.threads);
     for (int i = 0; i < times; ++i) {
@@ -176,7 +193,7 @@ class TimedKernel : public CompiledKernel {
     if (needs_refresh_) RunInPlace();
     constant_region_ = std::max(constant_step_, RegionBytes(spec_.constant_footprint_log2));
     const bool rotates = !constant_rotations_.empty();
-    if (rotates) pool_ = AcquirePool(constant_region_);
+    if (rotates) pool_ = Pools().Acquire(constant_region_);
     if (scratch_ == nullptr || (rotates && pool_ == nullptr)) return OutOfMemory();
     return absl::OkStatus();
   }
@@ -305,5 +322,7 @@ class TimedKernel : public CompiledKernel {
 absl::StatusOr<std::unique_ptr<CompiledKernel>> CompileTimedKernel(const KernelSpec& spec) {
   return TimedKernel::Create(spec);
 }
+
+void ReleaseRandomWeights() { Pools().Release(); }
 
 }  // namespace quotient::kernels::onednn

@@ -12,4 +12,8 @@ namespace quotient::kernels::onednn {
 
 absl::StatusOr<std::unique_ptr<CompiledKernel>> CompileTimedKernel(const KernelSpec& spec);
 
+// Frees the random floats that stand for weights, which may be as large as these, unless a kernel
+// still reads them. The next kernel makes them anew. Thread-safe.
+void ReleaseRandomWeights();
+
 }  // namespace quotient::kernels::onednn

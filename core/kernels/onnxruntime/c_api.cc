@@ -21,6 +21,7 @@ OrtApi::OrtApi(const void* const* table) {
   Read(table, 14, EnableProfiling);
   Read(table, 19, DisableCpuMemArena);
   Read(table, 23, SetSessionGraphOptimizationLevel);
+  Read(table, 39, CreateRunOptions);
   Read(table, 49, CreateTensorWithDataAsOrtValue);
   Read(table, 50, IsTensor);
   Read(table, 51, GetTensorMutableData);
@@ -34,6 +35,7 @@ OrtApi::OrtApi(const void* const* table) {
   Read(table, 94, ReleaseMemoryInfo);
   Read(table, 95, ReleaseSession);
   Read(table, 96, ReleaseValue);
+  Read(table, 97, ReleaseRunOptions);
   Read(table, 99, ReleaseTensorTypeAndShapeInfo);
   Read(table, 100, ReleaseSessionOptions);
   Read(table, 119, CreateEnvWithGlobalThreadPools);
@@ -45,6 +47,7 @@ OrtApi::OrtApi(const void* const* table) {
   Read(table, 130, AddSessionConfigEntry);
   Read(table, 147, SetGlobalIntraOpNumThreads);
   Read(table, 148, SetGlobalInterOpNumThreads);
+  Read(table, 165, AddRunConfigEntry);
 }
 
 }  // namespace quotient::kernels::onnxruntime

@@ -55,6 +55,7 @@ struct OrtApi {
   OrtStatus* (*EnableProfiling)(OrtSessionOptions*, const char* path_prefix);
   OrtStatus* (*DisableCpuMemArena)(OrtSessionOptions*);
   OrtStatus* (*SetSessionGraphOptimizationLevel)(OrtSessionOptions*, int level);
+  OrtStatus* (*CreateRunOptions)(OrtRunOptions**);
   OrtStatus* (*CreateTensorWithDataAsOrtValue)(const OrtMemoryInfo*, void* data, size_t size,
                                                const int64_t* dims, size_t rank, int element_type,
                                                OrtValue**);
@@ -70,6 +71,7 @@ struct OrtApi {
   void (*ReleaseMemoryInfo)(OrtMemoryInfo*);
   void (*ReleaseSession)(OrtSession*);
   void (*ReleaseValue)(OrtValue*);
+  void (*ReleaseRunOptions)(OrtRunOptions*);
   void (*ReleaseTensorTypeAndShapeInfo)(OrtShapeInfo*);
   void (*ReleaseSessionOptions)(OrtSessionOptions*);
   OrtStatus* (*CreateEnvWithGlobalThreadPools)(int log_level, const char* log_id,
@@ -82,6 +84,7 @@ struct OrtApi {
   OrtStatus* (*AddSessionConfigEntry)(OrtSessionOptions*, const char* key, const char* value);
   OrtStatus* (*SetGlobalIntraOpNumThreads)(OrtThreadingOptions*, int threads);
   OrtStatus* (*SetGlobalInterOpNumThreads)(OrtThreadingOptions*, int threads);
+  OrtStatus* (*AddRunConfigEntry)(OrtRunOptions*, const char* key, const char* value);
 };
 
 }  // namespace quotient::kernels::onnxruntime

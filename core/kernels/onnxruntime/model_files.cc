@@ -28,9 +28,14 @@ absl::Status WriteModel(const std::string& path, absl::string_view bytes) {
 }
 
 absl::Status WriteWeights(const std::string& path, const onnx::DataFile& weights) {
+  constexpr int64_t kMostInMemory = int64_t{1} << 26;
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd file, Create(path));
+  int64_t released = 0;
   for (const onnx::DataFile::Part& part : weights.parts()) {
     QUOTIENT_RETURN_IF_ERROR(os::WriteFullyAt(file, part.bytes, part.offset, path));
+    if (part.offset - released < kMostInMemory) continue;
+    os::ReleaseMappedFiles();
+    released = part.offset;
   }
   return absl::OkStatus();
 }
@@ -57,6 +62,8 @@ absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const Mo
   if (!detached.ok()) return absl::UnimplementedError(detached.status().message());
   ModelFiles files(folder);
   const absl::Status written = WriteBoth(folder, *detached);
+  // What was read of the model is not needed while the helper loads it, which takes memory, too.
+  os::ReleaseMappedFiles();
   if (written.ok()) return files;
   return absl::ResourceExhaustedError(
       absl::StrCat("a model of ", detached->weights.size() >> 20,

@@ -60,6 +60,8 @@ constexpr char kDisablePrepacking[] = "session.disable_prepacking";
 constexpr char kDumpWeights[] = "session.optimized_model_external_initializers_file_name";
 constexpr char kLeastDumpWeight[] =
     "session.optimized_model_external_initializers_min_size_in_bytes";
+// From onnxruntime_run_options_config_keys.h: at the end of a run, arenas give back what is free.
+constexpr char kShrinkArenas[] = "memory.enable_memory_arena_shrinkage";
 
 }  // namespace
 
@@ -85,8 +87,9 @@ absl::Status Session::Run(int times) {
     outputs_.clear();
     std::vector<OrtValue*> outputs(output_names.size(), nullptr);
     const absl::Status ran = ToStatus(
-        api_, api_.Run(session_.get(), nullptr, input_names.data(), inputs.data(), inputs.size(),
-                       output_names.data(), output_names.size(), outputs.data()));
+        api_, api_.Run(session_.get(), first_run_.get(), input_names.data(), inputs.data(),
+                       inputs.size(), output_names.data(), output_names.size(), outputs.data()));
+    first_run_.reset();
     for (OrtValue* output : outputs) outputs_.emplace_back(output, api_.ReleaseValue);
     QUOTIENT_RETURN_IF_ERROR(ran);
   }
@@ -163,7 +166,13 @@ absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const std::string& path,
       Handle<OrtSession> session, Make(api_, api_.ReleaseSession, [&](OrtSession** session) {
         return api_.CreateSession(env_.get(), path.c_str(), options.get(), session);
       }));
-  return std::make_unique<Session>(api_, std::move(session));
+  Handle<OrtRunOptions> first_run(nullptr, api_.ReleaseRunOptions);
+  if (how.first_run_plans) {
+    QUOTIENT_ASSIGN_OR_RETURN(first_run, Make(api_, api_.ReleaseRunOptions, api_.CreateRunOptions));
+    QUOTIENT_RETURN_IF_ERROR(
+        ToStatus(api_, api_.AddRunConfigEntry(first_run.get(), kShrinkArenas, "cpu:0")));
+  }
+  return std::make_unique<Session>(api_, std::move(session), std::move(first_run));
 }
 
 }  // namespace quotient::kernels::onnxruntime

@@ -37,11 +37,14 @@ struct TensorView {
 // A model that can be run. The fields of one run are kept until the next.
 class Session {
  public:
-  Session(const OrtApi& api, Handle<OrtSession> session)
-      : api_(api), session_(std::move(session)) {}
+  // `first_run`: the options of its first run; null if that is like all others.
+  Session(const OrtApi& api, Handle<OrtSession> session, Handle<OrtRunOptions> first_run)
+      : api_(api), session_(std::move(session)), first_run_(std::move(first_run)) {}
 
   // Sets all inputs, and the names of the outputs that are computed.
   absl::Status Feed(std::vector<HostTensor> inputs, std::vector<std::string> outputs);
+  // Whether the next run is the first one of a session that LoadOptions::first_run_plans is for.
+  bool plans() const { return first_run_ != nullptr; }
   // Runs `times` times. Feed comes first.
   absl::Status Run(int times);
   size_t num_outputs() const { return outputs_.size(); }
@@ -52,6 +55,7 @@ class Session {
  private:
   const OrtApi& api_;
   const Handle<OrtSession> session_;
+  Handle<OrtRunOptions> first_run_;  // Null afterwards.
   std::vector<HostTensor> inputs_;
   std::vector<Handle<OrtValue>> input_values_;  // Parallel to inputs_, whose bytes they use.
   std::vector<std::string> output_names_;
@@ -64,6 +68,10 @@ struct LoadOptions {
   // and memory comes from an arena that grows by doubling. A model that is run once, for its
   // values, saves time and memory without both.
   bool runs_often = true;
+  // Whether the first run gives back what it took of the arena. ONNX Runtime plans the memory of a
+  // model in that run, and takes what it has planned in one piece in the next one, so that a
+  // session would keep about twice as much as it uses. Only where runs_often.
+  bool first_run_plans = false;
   // If not empty, the path of a file that the graph that runs is written to. What is large in it
   // goes into the file `dump_weights` in the same folder.
   std::string dump;

@@ -61,7 +61,6 @@ class SlicedRun {
     }
     QUOTIENT_ASSIGN_OR_RETURN(const SessionId session,
                               client_.Load(dump_.FileOf(slice.bytes), Level::kOnce));
-    if (dump_.weights != nullptr) dump_.weights->Release();
     if (const absl::Status ran = FeedAndRun(session, slice, outputs); !ran.ok()) {
       client_.Unload(session);
       return ran;

@@ -88,11 +88,11 @@ class TimedKernel : public CompiledKernel {
  public:
   // `constant_bytes` are those of one copy.
   static absl::StatusOr<std::unique_ptr<CompiledKernel>> Create(LoadedModel once, LoadedModel many,
-                                                                int copies,
-                                                                int64_t constant_bytes) {
+                                                                int copies, int64_t constant_bytes,
+                                                                int64_t bytes) {
     std::unique_ptr<TimedKernel> kernel(
         new TimedKernel(std::move(once), std::move(many), copies,
-                        copies * constant_bytes >= kBeyondSecondLevelCaches));
+                        copies * constant_bytes >= kBeyondSecondLevelCaches, bytes));
     // So that the first sample already knows what the smaller model takes.
     for (int i = 0; i < 3; ++i) QUOTIENT_RETURN_IF_ERROR(kernel->RunBoth(1).status());
     return kernel;
@@ -114,13 +114,18 @@ class TimedKernel : public CompiledKernel {
   }
 
   std::optional<DeviceReading> reading() const override { return reading_; }
+  int64_t bytes() const override { return bytes_; }
 
  private:
   // Copies with fewer constants find them in the same cache, however often the two models run.
   static constexpr int64_t kBeyondSecondLevelCaches = int64_t{1} << 20;
 
-  TimedKernel(LoadedModel once, LoadedModel many, int copies, bool in_turns)
-      : once_(std::move(once)), many_(std::move(many)), copies_(copies), in_turns_(in_turns) {}
+  TimedKernel(LoadedModel once, LoadedModel many, int copies, bool in_turns, int64_t bytes)
+      : once_(std::move(once)),
+        many_(std::move(many)),
+        copies_(copies),
+        in_turns_(in_turns),
+        bytes_(bytes) {}
 
   // Runs both models so often, and says what the larger one took.
   absl::StatusOr<DeviceReading> RunBoth(int runs) {
@@ -133,6 +138,7 @@ class TimedKernel : public CompiledKernel {
   const LoadedModel many_;
   const int copies_;     // In many_.
   const bool in_turns_;  // Run by run. Else all runs of one model come first.
+  const int64_t bytes_;
   // The least time of a run of once_ so far. Noise only ever adds to a time, and what it adds here
   // would make the kernel look faster.
   double least_once_us_ = std::numeric_limits<double>::infinity();
@@ -151,7 +157,7 @@ bool IsLarge(int64_t constant_bytes, double once_us) {
 // Such a kernel. Copies of it would take memory and tell nothing more.
 class LargeKernel : public CompiledKernel {
  public:
-  explicit LargeKernel(LoadedModel once) : once_(std::move(once)) {}
+  LargeKernel(LoadedModel once, int64_t bytes) : once_(std::move(once)), bytes_(bytes) {}
 
   absl::Status Run(int times) override {
     QUOTIENT_ASSIGN_OR_RETURN(reading_, once_.Run(times));
@@ -159,9 +165,11 @@ class LargeKernel : public CompiledKernel {
   }
 
   std::optional<DeviceReading> reading() const override { return reading_; }
+  int64_t bytes() const override { return bytes_; }
 
  private:
   const LoadedModel once_;
+  const int64_t bytes_;
   DeviceReading reading_;
 };
 
@@ -216,6 +224,19 @@ Timed NodeAsItIs(const OperandBook& book, const KernelSpec& spec) {
   return timed;
 }
 
+// What models hold that have the nodes of `timed` so many times, all together: constants as they
+// are in a file and as they are packed, and the operands and results of one of them.
+int64_t BytesHeld(const KernelSpec& spec, const Timed& timed, int times) {
+  constexpr int64_t kForms = 2;
+  int64_t bytes = kForms * times * timed.constant_bytes;
+  const auto add = [&bytes](const Operand& operand) {
+    if (!operand.constant && operand.type.is_static()) bytes += StorageBytes(operand.type);
+  };
+  std::ranges::for_each(AllOperands(spec), add);
+  std::ranges::for_each(spec.outputs, add);
+  return bytes;
+}
+
 // Loads a model that has the nodes of `timed` once or several times. In the file that the helper
 // gets, each of them has weights of its own, which differ from those of all others: ONNX Runtime
 // packs equal ones once, and then they are in the cache.
@@ -226,7 +247,6 @@ absl::StatusOr<LoadedModel> LoadRepeated(HelperClient* client, const Timed& time
     file.external_data[location] = model::BytesOf(constant);
   }
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel loaded, LoadedModel::Load(client, file));
-  if (timed.dump.weights != nullptr) timed.dump.weights->Release();
   QUOTIENT_RETURN_IF_ERROR(loaded.Feed(timed.inputs, timed.kept, repeated.outputs));
   return loaded;
 }
@@ -248,13 +268,14 @@ absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel once, LoadRepeated(client, timed, *nodes));
   QUOTIENT_ASSIGN_OR_RETURN(const double once_us, once.LeastUs());
   if (IsLarge(timed.constant_bytes, once_us)) {
-    return std::make_unique<LargeKernel>(std::move(once));
+    return std::make_unique<LargeKernel>(std::move(once), BytesHeld(spec, timed, 1));
   }
   const int copies = CopiesOf(spec, timed.constant_bytes, once_us);
   QUOTIENT_ASSIGN_OR_RETURN(const onnx::RepeatedModel copied,
                             onnx::RepeatNodes(timed.model, copies, timed.borders));
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel many, LoadRepeated(client, timed, copied));
-  return TimedKernel::Create(std::move(once), std::move(many), copies, timed.constant_bytes);
+  return TimedKernel::Create(std::move(once), std::move(many), copies, timed.constant_bytes,
+                             BytesHeld(spec, timed, 1 + copies));
 }
 
 }  // namespace quotient::kernels::onnxruntime

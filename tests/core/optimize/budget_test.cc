@@ -40,6 +40,16 @@ TEST_F(BudgetTest, ASearchMayHaveABudgetOfItsOwn) {
   EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 50) << "the budget bounds that, too";
 }
 
+TEST_F(BudgetTest, ASearchLeavesTimeForChecksThatTakeLong) {
+  const Budget budget = Make();
+  Pass(10);
+  EXPECT_DOUBLE_EQ(budget.ForSearch(80).seconds, 55);
+  EXPECT_DOUBLE_EQ(budget.ForSearch(100).seconds, 40);
+  EXPECT_DOUBLE_EQ(budget.ForSearch(1000).seconds, 10);
+  options_.search_budget_seconds = 80;
+  EXPECT_DOUBLE_EQ(Make().ForSearch(100).seconds, 50);
+}
+
 // Reading the kernels of a large file takes long, and what it shows is worth nothing unmeasured.
 TEST_F(BudgetTest, TheKernelsOfAFileGetTimeEvenIfTheyAreLate) {
   const Budget budget = Make();

@@ -116,6 +116,25 @@ TEST_F(DecideByRunningTest, ACandidateThatCannotRunLeavesTheOthers) {
   EXPECT_EQ(std::ranges::count(decision->considered, true, &report::Considered::taken), 1);
 }
 
+// As with all of them at once, and each is compared with the original.
+TEST_F(DecideByRunningTest, CandidatesMayRunAFewAtATime) {
+  us_ = {{"Neg", 10}, {"Abs", 90}, {"Relu", 200}};
+  for (const size_t graphs : {1, 2, 3, 100}) {
+    options_.graphs_at_once = graphs;
+    candidates_.clear();
+    AddCandidate("y: float32[4096] = Abs(x)", 90);
+    AddCandidate("y: float32[4096] = Neg(x)", 10);
+    AddCandidate("y: float32[4096] = Relu(x)", 200);
+    const absl::StatusOr<Decision> decision = Decide();
+    ASSERT_TRUE(decision.ok()) << decision.status();
+    EXPECT_DOUBLE_EQ(decision->original.median_us, 100);
+    ASSERT_TRUE(decision->winner.has_value());
+    EXPECT_EQ(OpOf(*decision->winner), "Neg");
+    ASSERT_EQ(decision->considered.size(), 3u);
+    EXPECT_EQ(decision->considered[2].grounds, report::Grounds::kSurelySlower);
+  }
+}
+
 class DecideOnABusyMachineTest : public DecideByRunningTest {
  protected:
   DecideOnABusyMachineTest() {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
+#include "absl/strings/str_format.h"
 #include "core/model/text.h"
 
 namespace quotient::optimize {
@@ -80,6 +82,23 @@ TEST(FootprintTest, SizesThatOverflowAreInfinite) {
   huge.values[0].type =
       model::TensorType(model::DType::kFloat32, {int64_t{1} << 40, int64_t{1} << 40});
   EXPECT_TRUE(std::isinf(BytesToRun(huge, 1, 1)));
+}
+
+// A graph with so many weights of a type.
+size_t FilesOf(const std::string& type, int weights) {
+  return FilesThatFit(*model::ParseGraph(absl::StrFormat(R"(graph g {
+    input x: %1$s[1,1000]
+    const w: %1$s[1000,%2$d] = random(1)
+    y: %1$s[1,%2$d] = MatMul(x, w)
+    output y })",
+                                                         type, weights / 1000)));
+}
+
+TEST(FootprintTest, FilesShareThreeTimesTheWeightsAndSomeMore) {
+  EXPECT_GT(FilesOf("float32", 10'000), 50u);
+  EXPECT_EQ(FilesOf("float32", 10'000'000), 2u);
+  // These weights take twice as much when they are computed with.
+  EXPECT_GT(FilesOf("float32", 4'000'000), FilesOf("float16", 8'000'000));
 }
 
 }  // namespace

@@ -3,11 +3,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "core/os/atomic_file.h"
+#include "core/os/memory.h"
 #include "core/os/random_id.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -43,6 +47,27 @@ TEST(FilesTest, WhatWasReleasedIsReadAgain) {
   EXPECT_EQ(mapped->bytes(), std::string(10000, 'x'));
   mapped->Release();
   EXPECT_EQ(mapped->bytes(), std::string(10000, 'x'));
+}
+
+TEST(FilesTest, AllMappedFilesAreReleasedAtOnce) {
+  constexpr size_t kLarge = size_t{1} << 26;
+  TempDir dir;
+  std::vector<std::unique_ptr<MappedFile>> mapped;
+  for (const char* const name : {"a", "b", "empty"}) {
+    std::ofstream(dir / name) << std::string(name == std::string("empty") ? 0 : kLarge, name[0]);
+    ASSERT_OK_AND_ASSIGN(const Fd file, OpenFile(dir / name, O_RDONLY));
+    ASSERT_OK_AND_ASSIGN(mapped.emplace_back(), MappedFile::Map(file, name));
+  }
+  ReturnFreedMemory();
+  for (const auto& file : mapped) EXPECT_EQ(std::ranges::count(file->bytes(), '?'), 0);
+  const int64_t before = ResidentBytes();
+  ReleaseMappedFiles();
+  EXPECT_LT(ResidentBytes(), before - static_cast<int64_t>(kLarge));
+  EXPECT_EQ(mapped[0]->bytes(), std::string(kLarge, 'a'));
+  mapped.erase(mapped.begin());
+  ReleaseMappedFiles();
+  EXPECT_EQ(mapped[0]->bytes(), std::string(kLarge, 'b'));
+  EXPECT_EQ(mapped[1]->bytes(), "");
 }
 
 TEST(AtomicFileTest, AppearsWhenCommitted) {

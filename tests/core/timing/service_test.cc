@@ -158,6 +158,25 @@ TEST_F(InterruptedSamplesTest, SamplingGivesWayAndIsRepeatedLater) {
   }
 }
 
+// Two of these are as many as a batch may have.
+TEST_F(ServiceTest, KernelsThatHoldMuchMemoryAreTimedAFewAtATime) {
+  constexpr int64_t kLarge = 10'000'000;
+  std::set<int64_t> seen;
+  size_t at_first = 0;  // How many there were when the first of them was sampled.
+  backend_ = NewFakeBackend(&clock_, {.run_us = [&](const KernelSpec& spec, int run) {
+    seen.insert(spec.outputs[0].type.elements());
+    if (run > 0 && at_first == 0) at_first = seen.size();
+    return Cost(spec);
+  }});
+  const auto service = Service({.batch_ms = 1e9});
+  std::vector<std::shared_future<Timing>> futures;
+  for (int64_t i = 0; i < 5; ++i) futures.push_back(service->Get(Relu(kLarge + i)));
+  service->Wait({});
+  EXPECT_EQ(at_first, 2u);
+  EXPECT_EQ(seen.size(), 5u);
+  for (const auto& future : futures) EXPECT_EQ(future.get().state, TimingState::kOk);
+}
+
 // Kernels look at whether others hold still while they run.
 TEST_F(ServiceTest, OthersGiveWayOnlyIfKernelsNeedQuiet) {
   for (const bool needs_quiet : {false, true}) {

@@ -8,7 +8,17 @@ namespace quotient::kernels::onnxruntime {
 // into pages that the system clears, and on virtual machines has to find first. Called once.
 void KeepFreedMemory();
 
-// Returns what is beyond the bound to the system. Called when a model has ended.
+// While one exists, large blocks are returned as soon as they are freed. For loading whole models,
+// whose weights exist in several forms meanwhile.
+class ReturningLargeBlocks {
+ public:
+  ReturningLargeBlocks();
+  ~ReturningLargeBlocks();
+  ReturningLargeBlocks(const ReturningLargeBlocks&) = delete;
+};
+
+// Returns what is beyond the bound to the system. Called when a model has ended, and when one was
+// loaded or has run for the first time, which takes more than what it keeps.
 void ReturnMemory();
 
 }  // namespace quotient::kernels::onnxruntime

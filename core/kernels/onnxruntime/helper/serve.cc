@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,6 +79,7 @@ class Server {
     }
     LoadOptions how = {.optimizes = load.level() == ort::v1::Load::LEVEL_ALL,
                        .runs_often = !load.runs_once()};
+    how.first_run_plans = how.optimizes && how.runs_often;
     if (load.wants_dump()) {
       how.dump = PathOf(kDumpFile);
       how.dump_weights = kDumpWeightsFile;
@@ -87,8 +89,12 @@ class Server {
       QUOTIENT_ASSIGN_OR_RETURN(records, RunRecords::Create(folder_));
       how.profile_prefix = records->prefix();
     }
+    std::optional<ReturningLargeBlocks> returning;
+    if (how.optimizes) returning.emplace();
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                               runtime_.Load(PathOf(kModelFile), how));
+    returning.reset();
+    ReturnMemory();
     const int64_t id = ++last_id_;
     sessions_.emplace(id, std::move(session));
     if (records != nullptr) records_.emplace(id, std::move(records));
@@ -174,9 +180,11 @@ class Server {
 
   absl::StatusOr<Reply> Run(const ort::v1::Run& run) {
     QUOTIENT_ASSIGN_OR_RETURN(Session* const session, Find(run.session()));
+    const bool plans = session->plans();
     const os::Stopwatch stopwatch(*probe_);
     QUOTIENT_RETURN_IF_ERROR(session->Run(run.times()));
     const os::Stopwatch::Reading reading = stopwatch.Stop();
+    if (plans) ReturnMemory();
     Reply reply;
     reply.answer.mutable_ran()->set_us(reading.us);
     reply.answer.mutable_ran()->set_clean(reading.clean);

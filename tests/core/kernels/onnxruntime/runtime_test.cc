@@ -234,6 +234,22 @@ TEST(RuntimeTest, ModelsThatRunOnceComputeTheSame) {
   EXPECT_THAT(Values(output), ElementsAre(6, 8, 8, 10));
 }
 
+TEST(RuntimeTest, ARunThatPlansComputesTheSameAsTheNext) {
+  const std::string bytes = ModelAtOpset(17, kProduct).SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
+                       LoadBytes(bytes, {.first_run_plans = true}));
+  std::vector<HostTensor> inputs;
+  inputs.push_back(Floats("x", {1, 0, 0, 1}));
+  inputs.back().dims = {2, 2};
+  ASSERT_OK(session->Feed(std::move(inputs), {"y"}));
+  for (const bool plans : {true, false, false}) {
+    EXPECT_EQ(session->plans(), plans);
+    ASSERT_OK(session->Run(1));
+    ASSERT_OK_AND_ASSIGN(const TensorView output, session->Output(0));
+    EXPECT_THAT(Values(output), ElementsAre(6, 8, 8, 10));
+  }
+}
+
 TEST(RuntimeTest, WhatIsNoModelThatItRunsIsRefused) {
   EXPECT_THAT(LoadBytes("no model"), StatusIs(absl::StatusCode::kUnimplemented));
   EXPECT_THAT(Load("g (float[N] x) => (float[N] y) { y = Fancy(x) }"),
