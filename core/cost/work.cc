@@ -33,6 +33,8 @@ void DescribeContraction(const ops::OpDef& op, const KernelSpec& spec, Work& wor
   work.m = products.m;
   work.n = products.n;
   work.k = products.k;
+  // What lies between the products of an Attention, per score.
+  if (op.op_class != ops::OpClass::kContraction) work.operations = work.batch * work.m * work.n;
 }
 
 // Treats both products of attention as one, with k the sum of the depths of both: that of the
@@ -81,7 +83,7 @@ Work WorkOf(const KernelSpec& spec) {
     work.element_bytes = model::DTypeBits(spec.outputs[0].type.dtype) / 8;
   }
   const ops::OpDef* const op = ops::FindOp(spec.op);
-  if (op != nullptr && op->op_class == ops::OpClass::kContraction) {
+  if (op != nullptr && op->contraction.products != nullptr) {
     DescribeContraction(*op, spec, work);
   }
   if (spec.op == kernels::kAttentionOp) DescribeAttention(spec, work);

@@ -242,7 +242,7 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
   if (word.def == nullptr) {
     return MakeError(Reason::kInternal, absl::StrCat("no operator '", word.name, "'"));
   }
-  if (!Allows(*word.def) && !used_by_model_.contains(word.name)) {
+  if (!Allows(*word.def)) {
     return absl::FailedPreconditionError(
         absl::StrCat(word.name, " needs opset ", word.def->since_opset));
   }

@@ -136,7 +136,9 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // Refuses e-nodes, from now on, whose operators need a newer opset than `max_opset`. Operators
   // that the model itself uses are always allowed.
   void LimitOpset(int max_opset) { max_opset_ = max_opset; }
-  bool Allows(const ops::OpDef& def) const { return AllowsOpset(def.since_opset); }
+  bool Allows(const ops::OpDef& def) const {
+    return AllowsOpset(def.since_opset) || used_by_model_.contains(def.name);
+  }
   // For what an operator of any opset has since then, such as an attribute.
   bool AllowsOpset(int since) const { return since <= max_opset_; }
   // Allows an operator because the model uses it.

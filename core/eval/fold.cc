@@ -244,15 +244,14 @@ int64_t Operations(absl::string_view op, const model::AttributeMap& attributes,
   };
   const int64_t made = largest(outputs);
   const ops::OpDef& def = *ops::FindOp(op);
-  switch (def.op_class) {
-    case ops::OpClass::kContraction:
-      return MultiplyAdds(def, attributes, inputs, *outputs[0]);
-    case ops::OpClass::kWindow:
-      return Times(made, CheckedProduct(attributes.GetInts("kernel_shape"))
-                             .value_or(std::numeric_limits<int64_t>::max()));
-    default:
-      return made + largest(inputs);
+  if (def.contraction.products != nullptr) {
+    return MultiplyAdds(def, attributes, inputs, *outputs[0]);
   }
+  if (def.op_class == ops::OpClass::kWindow) {
+    return Times(made, CheckedProduct(attributes.GetInts("kernel_shape"))
+                           .value_or(std::numeric_limits<int64_t>::max()));
+  }
+  return made + largest(inputs);
 }
 
 absl::Status FoldConstants(Graph& graph, const FoldLimits& limits, const StopCondition& stop) {

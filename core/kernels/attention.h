@@ -15,15 +15,15 @@
 
 namespace quotient::kernels {
 
-// The operator of such kernels. No node of a graph has it. The inputs have the same floating-point
-// type; the mask may be left out:
+// The operator of such kernels. No node of a graph has it; ONNX's Attention is another one. The
+// inputs have the same floating-point type; the mask may be left out:
 //
 //   q [..., m, d], k [..., d, n], v [..., n, e], mask (spreads over [..., m, n]) -> y [..., m, e]
 //
 // All have the same one or two leading axes. Attributes: `scale`, and `q_perm`, `k_perm`, `v_perm`,
 // `y_perm` for Transposes that are part of the kernel. The operands q, k and v are then those
 // before their Transpose, and y is the result after its Transpose.
-inline constexpr char kAttentionOp[] = "Attention";
+inline constexpr char kAttentionOp[] = "FusedAttention";
 
 // The nodes of a graph that form one attention.
 struct Attention {

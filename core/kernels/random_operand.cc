@@ -31,7 +31,8 @@ Range RangeOf(const KernelSpec& spec, size_t index, model::DType dtype) {
   if (dtype == model::DType::kBool) return {0, 2};
   const ops::Requirement* const indices = IndicesAt(spec, index);
   if (indices == nullptr) return {};
-  const int64_t bound = ops::IndexBound(indices->kind, spec.attributes, spec.inputs[0].type);
+  const int64_t bound = ops::IndexBound(indices->kind, spec.attributes,
+                                        spec.inputs[static_cast<size_t>(indices->data)].type);
   return bound > 0 ? Range{0, static_cast<uint64_t>(bound)} : Range{};
 }
 

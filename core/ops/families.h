@@ -30,6 +30,8 @@ std::span<const OpDef> PoolOps();
 std::span<const OpDef> MatmulOps();
 std::span<const OpDef> SoftmaxOps();
 std::span<const OpDef> NormalizationOps();
+std::span<const OpDef> AttentionOps();
+std::span<const OpDef> RotaryOps();
 std::span<const OpDef> ReduceOps();
 std::span<const OpDef> ViewOps();
 std::span<const OpDef> CastOps();

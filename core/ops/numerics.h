@@ -55,19 +55,20 @@ struct Requirement {
   enum class Kind {
     kPositive,      // Floats, which have a square root, a logarithm, or are a variance.
     kNonzero,       // Integers by which others are divided. Floats may be 0.
-    kIndices,       // Indices along `axis` of input 0.
-    kIndexTuples,   // Its rows are index tuples into input 0.
+    kIndices,       // Indices along `axis` of input `data`.
+    kIndexTuples,   // Its rows are index tuples into input `data`.
     kTargetTuples,  // The same. If attribute `reduction` is "none", no tuple may occur twice.
   };
   int input;
   Kind kind;
+  int data = 0;
 };
 
 // Whether the values are indices or index tuples.
 bool AreIndices(Requirement::Kind kind);
 // Whether they are index tuples of which none may occur twice.
 bool AreDistinctTuples(Requirement::Kind kind, const model::AttributeMap& attributes);
-// What all indices have to be less than, for an input 0 of this static type. For tuples it is the
+// What all indices have to be less than, for data of this static type. For tuples it is the
 // smallest dimension, which suffices for every component.
 int64_t IndexBound(Requirement::Kind kind, const model::AttributeMap& attributes,
                    const model::TensorType& data);

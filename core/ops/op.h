@@ -127,10 +127,10 @@ using Dims = std::vector<int64_t>;
 
 // How a contraction of input 0 with the weights, which are input 1, multiplies and adds.
 struct Contraction {
-  // The matrix products that it consists of.
+  // The matrix products that it consists of. Other operators that multiply matrices have them, too.
   Products (*products)(const model::AttributeMap& attributes, const Dims& input,
                        const Dims& weights, const Dims& output) = nullptr;
-  // The most products that one element of the output is the sum of.
+  // The most products that one element of the output is the sum of. kContraction only.
   double (*terms)(const model::AttributeMap& attributes, const Dims& weights) = nullptr;
 };
 
@@ -212,7 +212,7 @@ struct OpDef {
   bool stays_in_model = false;
   Movement movement = Movement::kNone;
   Numerics numerics = {};
-  Contraction contraction = {};          // kContraction only.
+  Contraction contraction = {};
   ReducedAxesFn reduced_axes = nullptr;  // kReduction only.
   std::vector<Parameter> parameters = {};
   std::vector<AttributeDef> attributes = {};

@@ -64,8 +64,8 @@ class FieldArithmetic {
                                    Agreement& agreement) const {
     QUOTIENT_ASSIGN_OR_RETURN(const Call call, CallOf(word, operands));
     if (call.node.op == "Cast") return Cast(*call.inputs[0], call.type, agreement);
-    return Evaluate(
-        {call.node.op, call.node.attributes, call.inputs, call.type.dims(), agreement.functions});
+    return Evaluate({call.node.op, call.node.attributes, call.inputs, call.type.dims(),
+                     agreement.functions, call.types});
   }
   static const Ints& DimsOf(const Value& value) { return value.dims; }
   static double Error(const Value& a, const Value& b) { return a == b ? 0 : INFINITY; }
@@ -79,6 +79,7 @@ class FieldArithmetic {
   struct Call {
     model::Node node;
     std::vector<const Value*> inputs;  // Null where one is left out.
+    std::vector<model::DType> types;   // Of the inputs.
     model::TensorType type;            // Of the output; static.
   };
 
@@ -105,6 +106,7 @@ class FieldArithmetic {
     std::vector<ops::InferInput> left;
     for (const model::ValueId id : ids) {
       call.inputs.push_back(id.valid() ? operands[id.value()].value : nullptr);
+      call.types.push_back(id.valid() ? operands[id.value()].dtype : model::DType::kUndefined);
       left.push_back(id.valid() ? inputs[id.value()] : ops::InferInput());
     }
     QUOTIENT_ASSIGN_OR_RETURN(

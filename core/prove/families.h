@@ -19,6 +19,7 @@ std::span<const Definition> ElementwiseDefinitions();
 std::span<const Definition> MoveDefinitions();
 std::span<const Definition> ContractionDefinitions();
 std::span<const Definition> ReductionDefinitions();
+std::span<const Definition> AttentionDefinitions();
 std::span<const Definition> PoolDefinitions();
 
 int64_t NumElements(const Ints& dims);

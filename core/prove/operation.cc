@@ -101,7 +101,7 @@ absl::StatusOr<FieldTensor> Evaluate(const Operation& operation) {
   static const auto& definitions = *[] {
     auto* all = new absl::flat_hash_map<absl::string_view, const Definition*>;
     for (const auto family : {ElementwiseDefinitions(), MoveDefinitions(), ContractionDefinitions(),
-                              ReductionDefinitions(), PoolDefinitions()}) {
+                              ReductionDefinitions(), AttentionDefinitions(), PoolDefinitions()}) {
       for (const Definition& definition : family) all->emplace(definition.name, &definition);
     }
     return all;

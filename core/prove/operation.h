@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/model/attribute.h"
+#include "core/model/dtype.h"
 #include "core/prove/field.h"
 
 namespace quotient::prove {
@@ -39,6 +40,7 @@ struct Operation {
   std::span<const FieldTensor* const> inputs;  // Null where one is left out.
   const Ints& dims;                            // Of the output.
   std::set<std::string>& functions;            // Receives those that were left open.
+  std::span<const model::DType> types = {};    // Of the inputs, for what depends on them.
 
   const FieldTensor& input(size_t index) const { return *inputs[index]; }
   bool has(size_t index) const { return index < inputs.size() && inputs[index] != nullptr; }

@@ -33,6 +33,8 @@ Family FusionFamily();
 Family LayoutFamily();
 Family ConcatSplitFamily();
 Family TransformerFamily();
+Family AttentionFamily();
+Family RotaryFamily();
 Family QuantizedFamily();
 Family PickFamily();
 Family ShapeFamily();

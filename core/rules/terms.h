@@ -63,6 +63,9 @@ class Terms {
   const ClassData& data(ClassId id) const { return domain_.data(graph_, id); }
   const TensorType& type(ClassId id) const { return data(id).type; }
   const OpWord& word(OpId op) const { return domain_.word(op); }
+  // Whether there may be e-nodes of an operator of the table. Others are refused, but operands that
+  // were made for them stay.
+  bool Allows(absl::string_view name) const { return domain_.Allows(*ops::FindOp(name)); }
   // TensorDomain::AllowsOpset
   bool AllowsOpset(int since) const { return domain_.AllowsOpset(since); }
 

@@ -17,15 +17,16 @@ using ops::AtInfinity;
 using ops::Movement;
 using ops::Requirement;
 
-int64_t IndexBound(const Graph& graph, const Node& node, Requirement::Kind kind) {
-  return ops::IndexBound(kind, node.attributes, graph.value(node.inputs[0]).type);
+int64_t IndexBound(const Graph& graph, const Node& node, const Requirement& requirement) {
+  const ValueId data = node.inputs[static_cast<size_t>(requirement.data)];
+  return ops::IndexBound(requirement.kind, node.attributes, graph.value(data).type);
 }
 
 // The bounds of index tuples, if an input has their elements in order. Otherwise a bound of
 // the single numbers.
 std::vector<int64_t> TupleBounds(const Graph& graph, const Node& node, Requirement requirement,
                                  bool in_order) {
-  if (!in_order) return {IndexBound(graph, node, requirement.kind)};
+  if (!in_order) return {IndexBound(graph, node, requirement)};
   std::vector<int64_t> bounds = graph.value(node.inputs[0]).type.dims();
   const ValueId tuples = node.inputs[static_cast<size_t>(requirement.input)];
   bounds.resize(static_cast<size_t>(graph.value(tuples).type.dims().back()));
@@ -111,7 +112,7 @@ class DemandFinder {
       TakeTuples(TupleBounds(graph_, node, requirement, /*in_order=*/false),
                  &behind.tuples_out_of_order);
     } else {
-      demand.index_bound = std::min(demand.index_bound, IndexBound(graph_, node, requirement.kind));
+      demand.index_bound = std::min(demand.index_bound, IndexBound(graph_, node, requirement));
     }
   }
 

@@ -142,7 +142,7 @@ TEST(PartitionTest, AttentionIsOneKernelWithTheTransposesAroundIt) {
             "free Reshape q -> q4\n"
             "free Reshape k -> k4\n"
             "free Reshape v -> v4\n"
-            "Attention q4 k4 v4 mask -> ot\n"
+            "FusedAttention q4 k4 v4 mask -> ot\n"
             "free Reshape ot -> y\n");
 }
 
@@ -220,7 +220,7 @@ TEST(PartitionTest, ATransposeIsPartOfOneAttention) {
                "p = Softmax(s) {axis=2}\no = MatMul(p, v)\nt = Transpose(o) {perm=[0,2,1]}\n"
                "r = MatMul(t, l)\nu = Softmax(r) {axis=2}\ny = MatMul(u, w)\noutput y\n"});
   EXPECT_EQ(Describe(graph, {.fuses_attention = true}),
-            "Attention q k v -> t\nAttention t l w -> y\n");
+            "FusedAttention q k v -> t\nFusedAttention t l w -> y\n");
 }
 
 // A mask of as many axes that spreads the scores, not the other way round.

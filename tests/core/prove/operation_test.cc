@@ -131,6 +131,20 @@ TEST(Operation, ReductionsAreThoseOfFloats) {
   }
 }
 
+TEST(Operation, RotationsAreThoseOfFloats) {
+  const std::string inputs =
+      "input x: float32[2,3,4,6]\ninput wide: float32[2,4,18]\ninput c: float32[2,4,3]\n"
+      "input s: float32[2,4,3]\ninput few: float32[1,4,2]\ninput wave: float32[7,3]\n"
+      "input tide: float32[7,3]\nconst i: int64[2,4] = [0, 3, 2, 6, 5, 1, 4, -7]";
+  for (const char* node :
+       {"RotaryEmbedding(x, c, s)", "RotaryEmbedding(x, c, s) {interleaved=1}",
+        "RotaryEmbedding(x, wave, tide, i)", "RotaryEmbedding(wide, c, s) {num_heads=3}",
+        "RotaryEmbedding(x, few, few) {interleaved=1, rotary_embedding_dim=4}",
+        "RotaryEmbedding(wide, few, few) {num_heads=3, rotary_embedding_dim=4}"}) {
+    ExpectSame(inputs, node);
+  }
+}
+
 TEST(Field, FloatsHaveExactImages) {
   EXPECT_EQ(Multiply(*FromFloat(0.1), *FromFloat(0x1p55)), *FromFloat(0.1 * 0x1p55));
   EXPECT_EQ(Add(*FromFloat(-2.5), *FromFloat(2.5)), 0u);

@@ -36,6 +36,7 @@ OPERATORS = set("""
     Sign Round IsInf Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Softplus Softsign Mish Elu Celu Selu
     ThresholdedRelu Swish PRelu Sum Mean Xor GlobalMaxPool RMSNormalization GroupNormalization ReduceMin ReduceProd
     ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp ArgMax ArgMin QuantizeLinear DequantizeLinear
+    Attention RotaryEmbedding
 """.split())
 
 TYPES = {
@@ -63,6 +64,10 @@ def is_opaque(node):
         return True
     if attributes.get("block_size", 0) or attributes.get("precision", 0):
         return True
+    if node.op_type == "Attention":
+        caches = any(node.input[4:]) or any(node.output[1:])
+        windows = any(attributes.get(f"{side}_window_size", -1) != -1 for side in ("left", "right"))
+        return caches or windows or attributes.get("softcap", 0.0)
     if node.op_type == "Resize":
         return (attributes.get("mode", b"nearest") == b"cubic" or attributes.get("antialias", 0)
                 or attributes.get("exclude_outside", 0)

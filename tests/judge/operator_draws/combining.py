@@ -137,6 +137,48 @@ def block_normalization(r):
     return Drawn(inputs, {}, {"axis": axis, "epsilon": epsilon})
 
 
+@draws("Attention")
+def attention(r):
+    r.is_special = False
+    dtype = r.dtype()
+    batch, rows, keys, columns, width = r.int(1, 2), r.int(1, 4), r.int(1, 5), r.int(1, 4), r.int(1, 3)
+    shared = r.int(1, 2)
+    heads = shared * r.int(1, 3)
+    packed = r.chance(0.5)
+
+    def part(count, length, size):
+        dims = [batch, length, count * size] if packed else [batch, count, length, size]
+        return r.values(dtype, dims)
+
+    inputs = [part(heads, rows, columns), part(shared, keys, columns), part(shared, keys, width)]
+    if r.chance(0.6):
+        front = r.pick([[], [1], [heads], [1, 1], [batch, 1], [batch, heads]])
+        inputs.append(r.values(r.pick([dtype, np.dtype(bool)]), front + [rows, keys]))
+    return Drawn(inputs, {}, {"is_causal": r.pick([None, 0, 1]), "scale": r.pick([None, 0.5]),
+                              "q_num_heads": heads if packed else None,
+                              "kv_num_heads": shared if packed else None})
+
+
+@draws("RotaryEmbedding")
+def rotary_embedding(r):
+    r.is_special = False
+    dtype = r.dtype()
+    batch, heads, rows, turned = r.int(1, 2), r.int(1, 3), r.int(1, 4), 2 * r.int(1, 3)
+    columns = turned + r.pick([0, 0, 1, 2])
+    packed = r.chance(0.5)
+    inputs = [r.values(dtype, [batch, rows, heads * columns] if packed
+                       else [batch, heads, rows, columns])]
+    by_position = r.chance(0.5)
+    dims = [r.int(rows, 7)] if by_position else [batch, rows]
+    inputs += [r.values(dtype, dims + [turned // 2], -1, 1) for _ in range(2)]
+    if by_position:
+        inputs.append(ints(r.rng.integers(0, dims[0], (batch, rows))))
+    says_columns = turned != columns or r.chance(0.3)
+    return Drawn(inputs, {}, {"interleaved": r.pick([None, 0, 1]),
+                              "num_heads": heads if packed else None,
+                              "rotary_embedding_dim": turned if says_columns else None})
+
+
 def per_channel(r, dtype, channels, vectors):
     data = r.values(dtype, [r.int(1, 2), channels] + r.shape(0, 3, 0))
     return [data] + [r.values(dtype, [channels]) for _ in range(vectors)]

@@ -1,0 +1,506 @@
+// Rules about Attention, which ONNX has since opset 23: its parts become one operator, and it is
+// taken apart again, so that what is known about products and a Softmax applies to it. Further
+// rules choose among its forms: with an axis of heads or without, with fewer heads of keys and
+// values, and by the order of keys instead of a mask.
+//
+// Where a mask hides all keys of a query, Attention is 0, but a Softmax of -infinity is NaN, and
+// one of the lowest number everywhere is a mean.
+
+#include "core/ops/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/checked.h"
+#include "core/ops/interval.h"
+#include "core/rules/family.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr char kText[] = R"(
+# Softmax(c q k' + b) v = Attention(q, k, v, b; c), ' the exchange of the last two axes
+attention: ?z = MatMul(Softmax[?s](MatMul(?q, ?t)), ?v) => attention(?s, ?q, ?t, ?v)
+  if activation(?q) and single(?q) and smooth(?z)
+attention: ?z = MatMul(Softmax[?s](Mul(MatMul(?q, ?t), ?c)), ?v)
+  => attention_mul(?s, ?q, ?t, ?c, ?v)
+  if activation(?q) and single(?q) and near_one(?c) and smooth(?z)
+attention: ?z = MatMul(Softmax[?s](Div(MatMul(?q, ?t), ?c)), ?v)
+  => attention_div(?s, ?q, ?t, ?c, ?v)
+  if activation(?q) and single(?q) and near_one(?c) and smooth(?z)
+attention: ?z = MatMul(Softmax[?s](Add(MatMul(?q, ?t), ?b)), ?v)
+  => attention_masked(?s, ?q, ?t, ?v, ?b)
+  if activation(?q) and single(?q) and shows_keys(?b) and smooth(?z)
+attention: ?z = MatMul(Softmax[?s](Add(?b, MatMul(?q, ?t))), ?v)
+  => attention_masked(?s, ?q, ?t, ?v, ?b)
+  if activation(?q) and single(?q) and shows_keys(?b) and smooth(?z)
+attention: ?z = MatMul(Softmax[?s](Add(Mul(MatMul(?q, ?t), ?c), ?b)), ?v)
+  => attention_mul_masked(?s, ?q, ?t, ?c, ?v, ?b)
+  if activation(?q) and single(?q) and shows_keys(?b) and near_one(?c) and smooth(?z)
+attention: ?z = MatMul(Softmax[?s](Add(?b, Mul(MatMul(?q, ?t), ?c))), ?v)
+  => attention_mul_masked(?s, ?q, ?t, ?c, ?v, ?b)
+  if activation(?q) and single(?q) and shows_keys(?b) and near_one(?c) and smooth(?z)
+attention: ?z = MatMul(Softmax[?s](Add(Div(MatMul(?q, ?t), ?c), ?b)), ?v)
+  => attention_div_masked(?s, ?q, ?t, ?c, ?v, ?b)
+  if activation(?q) and single(?q) and shows_keys(?b) and near_one(?c) and smooth(?z)
+attention: ?z = MatMul(Softmax[?s](Add(?b, Div(MatMul(?q, ?t), ?c))), ?v)
+  => attention_div_masked(?s, ?q, ?t, ?c, ?v, ?b)
+  if activation(?q) and single(?q) and shows_keys(?b) and near_one(?c) and smooth(?z)
+# Softmax(Where(m, c q k', lowest)) v = Attention(q, k, v, Where(m, 0, lowest); c), or with m itself
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, MatMul(?q, ?t), ?l)), ?v)
+  => attention_where(?s, ?q, ?t, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and smooth(?z)
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, Mul(MatMul(?q, ?t), ?c), ?l)), ?v)
+  => attention_mul_where(?s, ?q, ?t, ?c, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, Div(MatMul(?q, ?t), ?c), ?l)), ?v)
+  => attention_div_where(?s, ?q, ?t, ?c, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
+# Attention(q, k, v, b) = Attention(q, k, v; causal), b hides the keys behind each query
+attention-causal: ?z = Attention[?a](?q, ?k, ?v, ?b) => attention_causal(?a, ?q, ?k, ?v)
+  if constant(?b) and hides_later_keys(?b, ?q, ?k) and smooth(?z)
+# Attention(q, k, v) = Attention(q, u, w), k and v the heads of u and w repeated
+attention-groups:
+  Attention[?a](?q, Reshape[?r](Expand[?e](?u)), Reshape[?p](Expand[?f](?w)), ?m...)
+  => attention_groups(?a, ?q, ?r, ?e, ?u, ?p, ?f, ?w, ?m)
+# Attention(q', k', v')' = Attention(q, k, v), ' the exchange of rows and heads: heads need no axis
+attention-packed: Transpose[?p](
+    Attention[?a](Transpose[?p](?q), Transpose[?p](?k), Transpose[?p](?v), ?m...))
+  => attention_packed(?p, ?a, ?q, ?k, ?v, ?m)
+# Attention(q, k, v) = Attention(q', k', v')', ' the exchange of rows and an axis of heads
+attention-unpacked: ?z = Attention[?a](?q, ?k, ?v, ?m...)
+  => attention_unpacked(?a, ?q, ?k, ?v, ?m, ?z)
+# Attention(q, k, v, b; c) = Softmax(c q k' + b) v
+attention-parts: ?z = Attention[?a](?q, ?k, ?v, ?m...) => attention_parts(?a, ?q, ?k, ?v, ?m)
+  if smooth(?z)
+)";
+
+// Masks with more elements are not read, and not made.
+constexpr int64_t kMostMaskElements = 1 << 20;
+
+const Ints kRowsAndHeads = {0, 2, 1, 3};
+const Ints kLastTwo = {0, 1, 3, 2};
+
+// --- The parts become one
+
+struct Parts {
+  ClassId queries;  // [.., rows, columns]
+  ClassId columns;  // The keys as columns: [.., columns, keys].
+  ClassId values;   // [.., keys, columns of values]
+  double scale = 1;
+  std::optional<ClassId> mask;
+};
+
+bool IsAlongLastAxis(const OpWord& softmax, const TensorType& scores) {
+  const int64_t axis = softmax.attributes.GetInt("axis", -1);
+  return axis == -1 || axis == scores.rank() - 1;
+}
+
+// Whether the leading axes, batches and heads, are the same.
+bool SameFront(const TensorType& a, const TensorType& b) {
+  for (int axis = 0; axis + 2 < a.rank(); ++axis) {
+    if (!model::SameDim(a.dim(axis), b.dim(axis))) return false;
+  }
+  return true;
+}
+
+// ONNX Runtime wants all rows and columns of a mask to be there.
+ClassId SpreadOver(Terms& terms, ClassId mask, const TensorType& scores) {
+  const TensorType& type = terms.type(mask);
+  Ints spread;
+  bool is_whole = type.rank() >= 2;
+  for (const int back : {2, 1}) {
+    const model::Dim& wanted = scores.dim(scores.rank() - back);
+    const bool is_there =
+        type.rank() >= back && model::SameDim(type.dim(type.rank() - back), wanted);
+    if (!is_there && !wanted.is_number()) return ClassId();
+    is_whole &= is_there;
+    spread.push_back(is_there ? 1 : wanted.number());
+  }
+  return is_whole ? mask : terms.Op("Expand", {mask}, {{"shape", std::move(spread)}});
+}
+
+// The Attention whose parts are these; its scores have three axes or four.
+ClassId Joined(Terms& terms, const OpWord& softmax, const Parts& parts) {
+  const TensorType q = terms.type(parts.queries);
+  const TensorType t = terms.type(parts.columns);
+  const TensorType v = terms.type(parts.values);
+  if (!q.has_rank() || !t.has_rank() || !v.has_rank() || t.dtype != q.dtype || v.dtype != q.dtype) {
+    return ClassId();
+  }
+  // Attention wants a head, and a symbol may be 0.
+  if (NumberAt(q, -3).value_or(0) < 1) return ClassId();
+  const int rank = q.rank();
+  if ((rank != 3 && rank != 4) || t.rank() != rank || v.rank() != rank || !SameFront(q, t) ||
+      !SameFront(q, v) || !(parts.scale > 0)) {
+    return ClassId();
+  }
+  const ClassId product = terms.Op("MatMul", {parts.queries, parts.columns});
+  if (!product.valid()) return ClassId();
+  const TensorType scores = terms.type(product);
+  if (!IsAlongLastAxis(softmax, scores)) return ClassId();
+  const auto with_heads = [&](ClassId x) {
+    return rank == 4 ? x : terms.Op("Unsqueeze", {x}, {{"axes", Ints{0}}});
+  };
+  std::vector<ClassId> operands = {with_heads(parts.queries),
+                                   terms.Transpose(with_heads(parts.columns), kLastTwo),
+                                   with_heads(parts.values)};
+  if (parts.mask) {
+    if (!parts.mask->valid() || !KeepsShape(scores, terms.type(*parts.mask))) return ClassId();
+    operands.push_back(SpreadOver(terms, *parts.mask, scores));
+  }
+  const ClassId joined = terms.Op("Attention", operands, {{"scale", parts.scale}});
+  return rank == 4 ? joined : terms.Op("Squeeze", {joined}, {{"axes", Ints{0}}});
+}
+
+// The only element of a constant that does not change the shape of what it scales.
+std::optional<double> ScalarOf(const Terms& terms, ClassId c) {
+  const ClassData& data = terms.data(c);
+  if (!data.constant || !IsScalar(data.type, 3)) return std::nullopt;
+  return data.constant->GetDouble(0);
+}
+
+// Whether the condition is known to be true somewhere in every row.
+bool ShowsSomethingInEachRow(const ClassData& condition) {
+  if (!condition.constant || condition.type.rank() == 0) return false;
+  const model::Tensor& tensor = *condition.constant;
+  const int64_t columns = tensor.dims().back();
+  if (tensor.elements() == 0 || tensor.elements() > kMostMaskElements) return false;
+  bool shows = false;
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    shows = (shows && i % columns != 0) || tensor.GetInt(i) != 0;
+    if (!shows && i % columns == columns - 1) return false;
+  }
+  return true;
+}
+
+// What has the effect of putting `low`, of that type, in the place of scores where the condition is
+// false. Beside it they are lost in rounding, except in float16.
+ClassId MaskOf(Terms& terms, ClassId condition, ClassId low) {
+  if (ShowsSomethingInEachRow(terms.data(condition))) return condition;
+  const model::DType dtype = terms.type(low).dtype;
+  if (dtype == model::DType::kFloat16) return ClassId();
+  return terms.Op("Where", {condition, terms.Filled(dtype, {}, 0), low});
+}
+
+enum class Mask { kNone, kAdded, kWhere };
+
+// args: s, q, t, [c,] v [, b | , m, l]
+template <char kScaling, Mask kMask>
+ClassId JoinedParts(Terms& terms, std::span<const Binding> args) {
+  if (!terms.Allows("Attention")) return ClassId();
+  Parts parts;
+  parts.queries = args[1].id;
+  parts.columns = args[2].id;
+  size_t next = 3;
+  if (kScaling != 0) {
+    const std::optional<double> number = ScalarOf(terms, args[next++].id);
+    if (!number) return ClassId();
+    parts.scale = static_cast<float>(kScaling == '/' ? 1 / *number : *number);
+  }
+  parts.values = args[next++].id;
+  if (kMask == Mask::kAdded) parts.mask = args[next].id;
+  if (kMask == Mask::kWhere) parts.mask = MaskOf(terms, args[next].id, args[next + 1].id);
+  return Joined(terms, terms.word(args[0].op), parts);
+}
+
+// --- Other forms of it
+
+std::vector<ClassId> Operands(ClassId q, ClassId k, ClassId v, std::span<const ClassId> mask) {
+  std::vector<ClassId> operands = {q, k, v};
+  operands.insert(operands.end(), mask.begin(), mask.end());
+  return operands;
+}
+
+// Whether a score that this is added to, or that it replaces, has no weight beside others.
+bool Hides(double number, model::DType dtype) { return number <= -ops::LargestOf(dtype) / 2; }
+
+// Whether a mask hides all keys behind that of a query, and no others. The rows of queries and keys
+// are the axis before the last, with an axis of heads or without.
+bool HidesLaterKeys(const ClassData& mask, const TensorType& queries, const TensorType& keys_type) {
+  const model::Tensor& values = *mask.constant;
+  if (values.rank() < 2 || values.elements() == 0 || values.elements() > kMostMaskElements) {
+    return false;
+  }
+  const int64_t rows = values.dims()[values.rank() - 2];
+  const int64_t keys = values.dims().back();
+  if (NumberAt(queries, -2) != rows || NumberAt(keys_type, -2) != keys) return false;
+  const bool is_bool = values.dtype() == model::DType::kBool;
+  if (!is_bool && values.dtype() != queries.dtype) return false;
+  for (int64_t i = 0; i < values.elements(); ++i) {
+    const bool is_later = i % keys > i / keys % rows;
+    const double value = values.GetDouble(i);
+    const bool fits = is_bool    ? (value == 0) == is_later
+                      : is_later ? Hides(value, queries.dtype)
+                                 : value == 0;
+    if (!fits) return false;
+  }
+  return true;
+}
+
+// args: a, q, k, v
+ClassId Causal(Terms& terms, std::span<const Binding> args) {
+  AttributeMap attributes = terms.word(args[0].op).attributes;
+  attributes.Set("is_causal", int64_t{1});
+  return terms.Op("Attention", {args[1].id, args[2].id, args[3].id}, std::move(attributes));
+}
+
+// Heads of which each is repeated a number of times by Expand and Reshape: u is [b, h, 1, n, d].
+// Invalid if the Expand repeats anything else.
+ClassId Unrepeated(Terms& terms, const OpWord& reshape, const OpWord& expand, ClassId u) {
+  const TensorType type = terms.type(u);
+  const Ints* const shape = expand.attributes.FindInts("shape");
+  if (shape == nullptr || shape->size() != 5 || !type.has_rank() || type.rank() != 5 ||
+      !type.dim(2).Is(1) || !type.dim(1).is_number() || (*shape)[2] < 2) {
+    return ClassId();
+  }
+  for (const int axis : {0, 1, 3, 4}) {
+    if ((*shape)[axis] != 1 && !type.dim(axis).Is((*shape)[axis])) return ClassId();
+  }
+  const ClassId repeated =
+      terms.Op("Reshape", {terms.Op("Expand", {u}, expand.attributes)}, reshape.attributes);
+  const std::optional<int64_t> heads = CheckedMul(type.dim(1).number(), (*shape)[2]);
+  if (!repeated.valid() || !heads) return ClassId();
+  const TensorType& whole = terms.type(repeated);
+  if (!whole.has_rank() || whole.rank() != 4 || !model::SameDim(whole.dim(0), type.dim(0)) ||
+      NumberAt(whole, 1) != *heads || !model::SameDim(whole.dim(2), type.dim(3)) ||
+      !model::SameDim(whole.dim(3), type.dim(4))) {
+    return ClassId();
+  }
+  return terms.Op("Squeeze", {u}, {{"axes", Ints{2}}});
+}
+
+// args: a, q, r, e, u, p, f, w, m
+ClassId Grouped(Terms& terms, std::span<const Binding> args) {
+  const ClassId keys =
+      Unrepeated(terms, terms.word(args[2].op), terms.word(args[3].op), args[4].id);
+  const ClassId values =
+      Unrepeated(terms, terms.word(args[5].op), terms.word(args[6].op), args[7].id);
+  return terms.Op("Attention", Operands(args[1].id, keys, values, args[8].list),
+                  terms.word(args[0].op).attributes);
+}
+
+// The heads of x beside each other, [b, n, h d] for [b, n, h, d].
+ClassId Packed(Terms& terms, ClassId x) {
+  const TensorType& type = terms.type(x);
+  const std::optional<int64_t> heads = NumberAt(type, 2);
+  const std::optional<int64_t> columns = NumberAt(type, 3);
+  if (!heads || !columns || type.rank() != 4) return ClassId();
+  const std::optional<int64_t> width = CheckedMul(*heads, *columns);
+  if (!width) return ClassId();
+  return terms.ReshapeTo(x, TensorType(type.dtype, {type.dim(0), type.dim(1), *width}));
+}
+
+// args: p, a, q, k, v, m
+ClassId PackedAttention(Terms& terms, std::span<const Binding> args) {
+  if (terms.word(args[0].op).attributes.GetInts("perm") != kRowsAndHeads) return ClassId();
+  const ClassId q = args[2].id, k = args[3].id, v = args[4].id;
+  const ClassId operands[] = {Packed(terms, q), Packed(terms, k), Packed(terms, v)};
+  for (const ClassId operand : operands) {
+    if (!operand.valid()) return ClassId();
+  }
+  AttributeMap attributes = terms.word(args[1].op).attributes;
+  attributes.Set("q_num_heads", *NumberAt(terms.type(q), 2));
+  attributes.Set("kv_num_heads", *NumberAt(terms.type(k), 2));
+  const ClassId packed =
+      terms.Op("Attention", Operands(operands[0], operands[1], operands[2], args[5].list),
+               std::move(attributes));
+  const TensorType from = terms.type(q);
+  return terms.ReshapeTo(packed, TensorType(from.dtype, {from.dim(0), from.dim(1), from.dim(2),
+                                                         terms.type(v).dim(3)}));
+}
+
+// The heads of x as an axis, [b, h, n, d] for [b, n, h d].
+ClassId Unpacked(Terms& terms, ClassId x, int64_t heads) {
+  const TensorType& type = terms.type(x);
+  const std::optional<int64_t> width = NumberAt(type, 2);
+  if (type.rank() != 3 || !width || heads < 1 || *width % heads != 0) return ClassId();
+  const TensorType parted(type.dtype, {type.dim(0), type.dim(1), heads, *width / heads});
+  const ClassId reshaped = terms.ReshapeTo(x, parted);
+  return reshaped.valid() ? terms.Transpose(reshaped, kRowsAndHeads) : ClassId();
+}
+
+// args: a, q, k, v, m, z
+ClassId UnpackedAttention(Terms& terms, std::span<const Binding> args) {
+  AttributeMap attributes = terms.word(args[0].op).attributes;
+  const int64_t heads = attributes.GetInt("q_num_heads", 0);
+  const int64_t shared = attributes.GetInt("kv_num_heads", 0);
+  for (size_t i = 1; i <= 3; ++i) {
+    if (!terms.type(args[i].id).has_rank()) return ClassId();
+  }
+  attributes.Erase("q_num_heads");
+  attributes.Erase("kv_num_heads");
+  const ClassId q = Unpacked(terms, args[1].id, heads);
+  const ClassId unpacked = terms.Op("Attention",
+                                    Operands(q, Unpacked(terms, args[2].id, shared),
+                                             Unpacked(terms, args[3].id, shared), args[4].list),
+                                    std::move(attributes));
+  if (!unpacked.valid()) return ClassId();
+  return terms.ReshapeTo(terms.Transpose(unpacked, kRowsAndHeads), terms.type(args[5].id));
+}
+
+// --- It becomes its parts
+
+// Each head `times` times.
+ClassId Repeated(Terms& terms, ClassId x, int64_t heads, int64_t times) {
+  if (times == 1) return x;
+  std::vector<double> indices;
+  for (int64_t i = 0; i < heads * times; ++i) indices.push_back(static_cast<double>(i / times));
+  return terms.Op("Gather", {x, terms.Constant(model::DType::kInt64, {heads * times}, indices)},
+                  {{"axis", int64_t{1}}});
+}
+
+// How many heads of queries share one of keys and values: types [b, h, .., ..].
+std::optional<int64_t> Sharing(const TensorType& queries, const TensorType& keys) {
+  if (model::SameDim(queries.dim(1), keys.dim(1))) return 1;
+  const std::optional<int64_t> heads = NumberAt(queries, 1);
+  const std::optional<int64_t> shared = NumberAt(keys, 1);
+  constexpr int64_t kMostHeads = 1 << 12;
+  if (!heads || !shared || *shared < 1 || *heads > kMostHeads || *heads % *shared != 0) {
+    return std::nullopt;
+  }
+  return *heads / *shared;
+}
+
+// Whether each query may see each key, in their order. Invalid where it is not known how many there
+// are.
+ClassId EarlierKeys(Terms& terms, const TensorType& scores) {
+  const std::optional<int64_t> rows = NumberAt(scores, 2);
+  const std::optional<int64_t> keys = NumberAt(scores, 3);
+  if (!rows || !keys || *rows > kMostMaskElements || *keys > kMostMaskElements ||
+      *rows * *keys > kMostMaskElements) {
+    return ClassId();
+  }
+  std::vector<double> seen;
+  for (int64_t i = 0; i < *rows * *keys; ++i) seen.push_back(i % *keys <= i / *keys ? 1 : 0);
+  return terms.Constant(model::DType::kBool, {*rows, *keys}, seen);
+}
+
+// What is done to scores, and to their weights, so that keys are hidden.
+struct Masking {
+  std::optional<ClassId> added;  // To the scores.
+  std::optional<ClassId> seen;   // A condition; where it is false, scores are -infinity.
+  // The same for what may hide all keys of a query, whose weights are NaN: there they are 0.
+  std::optional<ClassId> shown;
+};
+
+// Nullopt if the mask is not broadcast to the scores as they are.
+std::optional<Masking> MaskingBy(Terms& terms, ClassId mask, const TensorType& scores) {
+  const ClassData& data = terms.data(mask);
+  const TensorType type = data.type;
+  if (!KeepsShape(scores, type) || type.rank() == 0 ||
+      !model::SameDim(type.dim(type.rank() - 1), scores.dim(3))) {
+    return std::nullopt;
+  }
+  Masking masking;
+  if (type.dtype == model::DType::kBool) {
+    masking.seen = mask;
+    if (!ShowsSomethingInEachRow(data)) masking.shown = mask;
+    return masking;
+  }
+  if (type.dtype != scores.dtype) return std::nullopt;
+  masking.added = mask;
+  if (data.facts.softmax_safe()) return masking;
+  const ClassId infinity = terms.Filled(type.dtype, {}, -ops::Interval::kInfinity);
+  masking.shown = terms.Op("Not", {terms.Op("Equal", {mask, infinity})});
+  return masking;
+}
+
+// Hides later keys, too. Of several conditions, each may leave no key.
+void HideLaterKeys(Terms& terms, const TensorType& scores, Masking& masking) {
+  const ClassId earlier = EarlierKeys(terms, scores);
+  const std::optional<ClassId> shown = masking.shown ? masking.shown : masking.seen;
+  if (shown) masking.shown = terms.Op("And", {*shown, earlier});
+  masking.seen = masking.seen ? *masking.shown : earlier;
+}
+
+ClassId Weights(Terms& terms, ClassId scores, const Masking& masking) {
+  const model::DType dtype = terms.type(scores).dtype;
+  if (masking.added) scores = terms.Op("Add", {scores, *masking.added});
+  if (masking.seen) {
+    const ClassId infinity = terms.Filled(dtype, {}, -ops::Interval::kInfinity);
+    scores = terms.Op("Where", {*masking.seen, scores, infinity});
+  }
+  const ClassId weights = terms.Op("Softmax", {scores});
+  if (!masking.shown) return weights;
+  return terms.Op("Where", {*masking.shown, weights, terms.Filled(dtype, {}, 0)});
+}
+
+// args: a, q, k, v, m
+ClassId Taken(Terms& terms, std::span<const Binding> args) {
+  const OpWord& word = terms.word(args[0].op);
+  const TensorType q = terms.type(args[1].id);
+  const TensorType k = terms.type(args[2].id);
+  const TensorType v = terms.type(args[3].id);
+  if (!q.has_rank() || !k.has_rank() || !v.has_rank() || q.rank() != 4 || k.dtype != q.dtype ||
+      v.dtype != q.dtype || word.attributes.Has("softmax_precision")) {
+    return ClassId();
+  }
+  const std::optional<int64_t> sharing = Sharing(q, k);
+  const std::optional<double> scale = ops::ScaleOfAttention(word.attributes, q);
+  // As far from 1 as near_one lets factors be moved; in float16 only down, before the product.
+  const bool is_half = q.dtype == model::DType::kFloat16;
+  if (!sharing || Sharing(q, v) != sharing || !model::SameDim(q.dim(0), k.dim(0)) ||
+      !model::SameDim(q.dim(0), v.dim(0)) || !scale || !(*scale >= 0x1p-8) ||
+      !(*scale <= (is_half ? 1 : 0x1p8))) {
+    return ClassId();
+  }
+  const int64_t heads = NumberAt(k, 1).value_or(0);
+  const auto scaled = [&](ClassId x) {
+    return *scale == 1 ? x : terms.Op("Mul", {x, terms.Filled(q.dtype, {}, *scale)});
+  };
+  const ClassId columns = terms.Transpose(Repeated(terms, args[2].id, heads, *sharing), kLastTwo);
+  const ClassId scores = is_half ? terms.Op("MatMul", {scaled(args[1].id), columns})
+                                 : scaled(terms.Op("MatMul", {args[1].id, columns}));
+  if (!scores.valid()) return ClassId();
+  const TensorType type = terms.type(scores);
+  std::optional<Masking> masking = Masking();
+  if (!args[4].list.empty()) masking = MaskingBy(terms, args[4].list[0], type);
+  if (!masking) return ClassId();
+  if (word.attributes.Has("is_causal")) HideLaterKeys(terms, type, *masking);
+  return terms.Op("MatMul",
+                  {Weights(terms, scores, *masking), Repeated(terms, args[3].id, heads, *sharing)});
+}
+
+void AddWords(Words& words) {
+  // No row of a mask that is added to scores may be all -infinity.
+  words.Guard("shows_keys", "c", [](const View& view, auto args) {
+    return view.data(args[0].id).facts.softmax_safe();
+  });
+  // l is one number, so low that a score in its place has no weight beside others; x tells the
+  // type.
+  words.Guard("lowest", "cc", [](const View& view, auto args) {
+    const ClassData& low = view.data(args[0].id);
+    const model::DType dtype = view.type(args[1].id).dtype;
+    if (!low.constant || !IsScalar(low.type, 3) || low.type.dtype != dtype) return false;
+    const double number = low.constant->GetDouble(0);
+    return std::isfinite(number) && Hides(number, dtype);
+  });
+  words.Guard("hides_later_keys", "ccc", [](const View& view, auto args) {
+    return HidesLaterKeys(view.data(args[0].id), view.type(args[1].id), view.type(args[2].id));
+  });
+  words.Term("attention", "occc", JoinedParts<0, Mask::kNone>);
+  words.Term("attention_mul", "occcc", JoinedParts<'*', Mask::kNone>);
+  words.Term("attention_div", "occcc", JoinedParts<'/', Mask::kNone>);
+  words.Term("attention_masked", "occcc", JoinedParts<0, Mask::kAdded>);
+  words.Term("attention_mul_masked", "occccc", JoinedParts<'*', Mask::kAdded>);
+  words.Term("attention_div_masked", "occccc", JoinedParts<'/', Mask::kAdded>);
+  words.Term("attention_where", "occccc", JoinedParts<0, Mask::kWhere>);
+  words.Term("attention_mul_where", "occcccc", JoinedParts<'*', Mask::kWhere>);
+  words.Term("attention_div_where", "occcccc", JoinedParts<'/', Mask::kWhere>);
+  words.Term("attention_causal", "occc", Causal);
+  words.Term("attention_groups", "ocoocoocl", Grouped);
+  words.Term("attention_packed", "oocccl", PackedAttention);
+  words.Term("attention_unpacked", "occclc", UnpackedAttention);
+  words.Term("attention_parts", "occcl", Taken);
+}
+
+}  // namespace
+
+Family AttentionFamily() { return {"attention", kText, AddWords, nullptr}; }
+
+}  // namespace quotient::rules
