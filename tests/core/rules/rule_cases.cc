@@ -78,8 +78,8 @@ class Reader {
 const std::vector<RuleCase>& RuleCases() {
   static const auto& all = *[] {
     auto* cases = new std::vector<RuleCase>;
-    for (const char* family :
-         {"algebra", "conv", "layout", "matmul", "picks", "pool", "quantized", "transformer"}) {
+    for (const char* family : {"algebra", "conv", "layout", "matmul", "picks", "pool", "quantized",
+                               "reduction", "transformer"}) {
       Reader(absl::StrCat("tests/core/rules/cases/", family, ".txt"), cases).Read();
     }
     return cases;
