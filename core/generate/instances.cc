@@ -44,7 +44,7 @@ class ShapesToTry {
   // An axis more: one that the other variables have, so that they can be broadcast to each other.
   void WithHigherRanks() {
     std::set<int64_t> sizes = sizes_;
-    sizes.insert(2);
+    sizes.insert({1, 2});
     for (const int64_t size : sizes) {
       Shapes all = small_;
       for (const int variable : variables_) {
@@ -75,6 +75,30 @@ class ShapesToTry {
           }
         }
       }
+    }
+  }
+  // A Slice of few elements takes all of a short axis, and an operand of one row fits where one of
+  // several does not.
+  void WithShortAxes() {
+    for (const int64_t size : sizes_) Add(whole_, WithSize(size, 1));
+  }
+  // Operands of different ranks that fit each other nevertheless, as a vector fits a stack of
+  // square matrices.
+  void WithMixedRanks() {
+    constexpr size_t kMostVariables = 3;
+    constexpr int64_t kSize = 2;
+    if (variables_.size() > kMostVariables) return;
+    size_t mixtures = 1;
+    for (size_t i = 0; i < variables_.size(); ++i) mixtures *= 3;
+    for (size_t mixture = 0; mixture < mixtures; ++mixture) {
+      Shapes shapes = small_;
+      size_t rest = mixture;
+      for (const int variable : variables_) {
+        const size_t rank = shapes[variable].size() + rest % 3;
+        shapes[variable].assign(rank > 0 ? rank - 1 : 0, kSize);
+        rest /= 3;
+      }
+      Add(others_, std::move(shapes));
     }
   }
   // Matrices that are square fit many an operator that they should not.
@@ -259,9 +283,11 @@ std::vector<model::Graph> GraphsToTry(const Terms& terms, TermId left, const Rul
   if (!style.same_ranks) {
     shapes.WithLowerRanks();
     shapes.WithHigherRanks();
+    shapes.WithMixedRanks();
   }
   if (!style.has_elements) shapes.WithEmptyAxes();
   shapes.WithOtherAxes();
+  shapes.WithShortAxes();
   shapes.WithEqualAxes();
   shapes.WithLongAxes();
 

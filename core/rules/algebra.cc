@@ -78,6 +78,33 @@ factor-constant: ?z = Add(Mul(?x, ?c), Mul(?y, ?c)) => Mul(Add(?x, ?y), ?c)
   if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and same(?x, ?y)
     and factor(?c) and smooth(?z)
 
+factor-constant: ?z = Sub(Mul(?x, ?c), Mul(?y, ?c)) => Mul(Sub(?x, ?y), ?c)
+  if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and same(?x, ?y)
+    and factor(?c) and smooth(?z)
+# x g - y g = (x - y) g, g a gate, which is neither infinite nor large; sums alike
+factor-gate: ?z = Sub(Mul(?x, ?g), Mul(?y, ?g)) => Mul(Sub(?x, ?y), ?g)
+  if activation(?g) and bounded(?g) and reaches_far(?x) and same(?x, ?y) and smooth(?z)
+factor-gate: ?z = Sub(Mul(?g, ?x), Mul(?y, ?g)) => Mul(Sub(?x, ?y), ?g)
+  if activation(?g) and bounded(?g) and reaches_far(?x) and same(?x, ?y) and smooth(?z)
+factor-gate: ?z = Sub(Mul(?x, ?g), Mul(?g, ?y)) => Mul(Sub(?x, ?y), ?g)
+  if activation(?g) and bounded(?g) and reaches_far(?x) and same(?x, ?y) and smooth(?z)
+factor-gate: ?z = Sub(Mul(?g, ?x), Mul(?g, ?y)) => Mul(Sub(?x, ?y), ?g)
+  if activation(?g) and bounded(?g) and reaches_far(?x) and same(?x, ?y) and smooth(?z)
+factor-gate: ?z = Add(Mul(?x, ?g), Mul(?y, ?g)) => Mul(Add(?x, ?y), ?g)
+  if activation(?g) and bounded(?g) and reaches_far(?x) and same(?x, ?y) and smooth(?z)
+factor-gate: ?z = Add(Mul(?g, ?x), Mul(?y, ?g)) => Mul(Add(?x, ?y), ?g)
+  if activation(?g) and bounded(?g) and reaches_far(?x) and same(?x, ?y) and smooth(?z)
+factor-gate: ?z = Add(Mul(?x, ?g), Mul(?g, ?y)) => Mul(Add(?x, ?y), ?g)
+  if activation(?g) and bounded(?g) and reaches_far(?x) and same(?x, ?y) and smooth(?z)
+factor-gate: ?z = Add(Mul(?g, ?x), Mul(?g, ?y)) => Mul(Add(?x, ?y), ?g)
+  if activation(?g) and bounded(?g) and reaches_far(?x) and same(?x, ?y) and smooth(?z)
+# -(x - y) = y - x
+neg-of-sub: Neg(Sub(?x, ?y)) => Sub(?y, ?x) if float(?x)
+# (-x) * (-y) = x * y, and the same for a quotient and a MatMul
+product-of-negs: Mul(Neg(?x), Neg(?y)) => Mul(?x, ?y) if float(?x)
+product-of-negs: Div(Neg(?x), Neg(?y)) => Div(?x, ?y) if float(?x)
+product-of-negs: MatMul(Neg(?x), Neg(?y)) => MatMul(?x, ?y) if float(?x)
+
 # x ^ 2 = x * x
 pow-two: Pow(?x, ?c) => Mul(?x, ?x) if is(?c, 2) and float(?x) and keeps(?x, ?c)
 # x ^ 0.5 = Sqrt(x), but for -inf
@@ -99,6 +126,34 @@ max-zero: Max(?x, ?c) => Relu(?x) if is(?c, 0) and single(?x) and keeps(?x, ?c)
 max-self: Max(?x, ?x) => ?x
 # Min(x, x) = x
 min-self: Min(?x, ?x) => ?x
+# Max(x, y) + Min(x, y) = x + y
+add-max-min: Add(Max(?x, ?y), Min(?x, ?y)) => Add(?x, ?y) if float(?x)
+add-max-min: Add(Max(?x, ?y), Min(?y, ?x)) => Add(?x, ?y) if float(?x)
+add-max-min: Add(Min(?x, ?y), Max(?x, ?y)) => Add(?x, ?y) if float(?x)
+add-max-min: Add(Min(?x, ?y), Max(?y, ?x)) => Add(?x, ?y) if float(?x)
+# Max(x, y) * Min(x, y) = x * y
+mul-max-min: Mul(Max(?x, ?y), Min(?x, ?y)) => Mul(?x, ?y) if float(?x)
+mul-max-min: Mul(Max(?x, ?y), Min(?y, ?x)) => Mul(?x, ?y) if float(?x)
+mul-max-min: Mul(Min(?x, ?y), Max(?x, ?y)) => Mul(?x, ?y) if float(?x)
+mul-max-min: Mul(Min(?x, ?y), Max(?y, ?x)) => Mul(?x, ?y) if float(?x)
+# Max(Min(x, v), Min(y, v)) = Min(Max(x, y), v)
+max-of-mins: Max(Min(?x, ?v), Min(?y, ?v)) => Min(Max(?x, ?y), ?v)
+max-of-mins: Max(Min(?v, ?x), Min(?y, ?v)) => Min(Max(?x, ?y), ?v)
+max-of-mins: Max(Min(?x, ?v), Min(?v, ?y)) => Min(Max(?x, ?y), ?v)
+max-of-mins: Max(Min(?v, ?x), Min(?v, ?y)) => Min(Max(?x, ?y), ?v)
+# Min(Max(x, v), Max(y, v)) = Max(Min(x, y), v)
+min-of-maxes: Min(Max(?x, ?v), Max(?y, ?v)) => Max(Min(?x, ?y), ?v)
+min-of-maxes: Min(Max(?v, ?x), Max(?y, ?v)) => Max(Min(?x, ?y), ?v)
+min-of-maxes: Min(Max(?x, ?v), Max(?v, ?y)) => Max(Min(?x, ?y), ?v)
+min-of-maxes: Min(Max(?v, ?x), Max(?v, ?y)) => Max(Min(?x, ?y), ?v)
+# Max(x, Relu(x)) = Relu(x)
+max-relu: Max(?x, Relu(?x)) => Relu(?x)
+max-relu: Max(Relu(?x), ?x) => Relu(?x)
+# Max(Relu(x), Relu(y)) = Relu(Max(x, y))
+max-of-relus: Max(Relu(?x), Relu(?y)) => Relu(Max(?x, ?y))
+# Max(-x, -y) = -Min(x, y), and the same with Max and Min exchanged
+max-of-negs: Max(Neg(?x), Neg(?y)) => Neg(Min(?x, ?y)) if float(?x)
+max-of-negs: Min(Neg(?x), Neg(?y)) => Neg(Max(?x, ?y)) if float(?x)
 # Clip(x; 0, inf) = Relu(x), but for inf: the bound that a Clip leaves out is the largest number
 clip-relu: Clip[?c](?x) => Relu(?x) if clip_is_relu(?c) and single(?x) and below_infinity(?x)
 # Clip(Relu(x); a, b) = Clip(x; max(a, 0), b), b not negative

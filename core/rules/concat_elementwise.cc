@@ -72,6 +72,79 @@ std::vector<Equation> UnaryOutOfConcat(Terms& terms, const SiteMatch& match) {
   return {{match.classes[0], terms.Op(unary.name, {joined}, unary.attributes)}};
 }
 
+// concat-of-normalization: Concat(f(x), f(y), ..) = f(Concat(x, y, ..)), f a Softmax or the like
+// along other axes. Match: root, f's operands but the first, x, y..; Concat, f. Numbers: how many
+// operands.
+bool IsNormalization(const OpWord& word) {
+  return IsOperator(word, "Softmax") || IsOperator(word, "LogSoftmax") ||
+         IsOperator(word, "LayerNormalization") || IsOperator(word, "RMSNormalization");
+}
+
+std::vector<ClassId> OtherOperands(const View& view, ENodeId enode) {
+  std::vector<ClassId> others;
+  for (const ClassId operand : view.graph().node(enode).children.subspan(1)) {
+    others.push_back(view.graph().Find(operand));
+  }
+  return others;
+}
+
+// What the class normalizes by that word and these other operands.
+std::optional<ClassId> NormalizedBy(const View& view, ClassId cls, OpId op,
+                                    const std::vector<ClassId>& others) {
+  for (const ENodeId enode : view.graph().nodes(view.graph().Find(cls))) {
+    const auto node = view.graph().node(enode);
+    if (node.op == op && OtherOperands(view, enode) == others) return node.children[0];
+  }
+  return std::nullopt;
+}
+
+void SearchConcatOfNormalization(const View& view, std::span<const ENodeId> anchors,
+                                 const EmitFn& emit) {
+  const egraph::EGraph& graph = view.graph();
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
+    const auto node = graph.node(enode);
+    if (node.children.size() < 2) return true;
+    for (const ENodeId first : graph.nodes(graph.Find(node.children[0]))) {
+      if (!IsNormalization(view.word(first))) continue;
+      const OpId op = graph.node(first).op;
+      const std::vector<ClassId> shared = OtherOperands(view, first);
+      SiteMatch match{
+          {graph.class_of(enode)}, {node.op, op}, {static_cast<int64_t>(shared.size())}};
+      match.classes.insert(match.classes.end(), shared.begin(), shared.end());
+      for (const ClassId part : node.children) {
+        const auto x = NormalizedBy(view, part, op, shared);
+        if (!x) break;
+        match.classes.push_back(*x);
+      }
+      const bool are_all = match.classes.size() == 1 + shared.size() + node.children.size();
+      if (are_all && !emit(std::move(match))) return false;
+    }
+    return true;
+  });
+}
+
+std::vector<Equation> NormalizationOutOfConcat(Terms& terms, const SiteMatch& match) {
+  const OpWord& word = terms.word(match.ops[1]);
+  const auto first = match.classes.begin() + 1 + match.numbers[0];
+  const std::vector<ClassId> parts(first, match.classes.end());
+  const TensorType& x = terms.type(parts[0]);
+  if (!x.has_rank()) return {};
+  const int64_t axis = ConcatAxis(terms.word(match.ops[0]), x);
+  int64_t normalized = word.attributes.GetInt("axis", -1);
+  if (normalized < 0) normalized += x.rank();
+  const bool is_softmax = word.name == "Softmax" || word.name == "LogSoftmax";
+  const bool is_other = is_softmax ? axis != normalized : axis < normalized;
+  // The scale of a normalization may have more axes than it normalizes.
+  for (auto shared = match.classes.begin() + 1; shared != first; ++shared) {
+    const TensorType& type = terms.type(*shared);
+    if (!type.has_rank() || type.rank() > x.rank() - normalized) return {};
+  }
+  if (axis < 0 || !is_other || !CanConcat(terms, parts, axis)) return {};
+  std::vector<ClassId> operands = {terms.Concat(parts, axis)};
+  operands.insert(operands.end(), match.classes.begin() + 1, first);
+  return {{match.classes[0], terms.Op(word.name, operands, word.attributes)}};
+}
+
 // unary-of-concat: f(Concat(x, y, ..)) = Concat(f(x), f(y), ..), if f can then be merged into a
 // contraction. Match: root, x, y..; Concat, f.
 void SearchUnaryOfConcat(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
@@ -322,6 +395,10 @@ std::span<const SiteRow> ConcatElementwiseRows() {
   static constexpr SiteRow kRows[] = {
       {"concat-of-unary", "Concat(f(x), f(y), ..) = f(Concat(x, y, ..))", "Concat",
        SearchConcatOfUnary, UnaryOutOfConcat},
+      {"concat-of-normalization",
+       "Concat(Softmax(x), Softmax(y), ..) = Softmax(Concat(x, y, ..)), along another axis; "
+       "LayerNormalization alike",
+       "Concat", SearchConcatOfNormalization, NormalizationOutOfConcat},
       {"unary-of-concat", "f(Concat(x, y, ..)) = Concat(f(x), f(y), ..)", "Concat",
        SearchUnaryOfConcat, UnaryIntoConcat},
       {"slices-of-unary", "f(Slice(x)), .. = Slices of f(x), all Slices that tile x", "Slice",

@@ -42,6 +42,11 @@ conv-sum-inputs: Add(Conv[?c](?x, ?w), Conv[?c](?y, ?w)) => Conv[?c](Add(?x, ?y)
 conv-concat: Add(Conv[?c](?x, ?a, ?p...), Conv[?d](?y, ?b, ?q...))
   => conv_concat(?c, ?d, ?x, ?a, ?p, ?y, ?b, ?q)
   if weight(?a) and weight(?b) and distinct(?x, ?y)
+# Conv(-x, w) = Conv(x, -w), and -Conv(x, w) = Conv(x, -w)
+conv-neg: Conv[?c](Neg(?x), ?w, ?b...) => Conv[?c](?x, Neg(?w), ?b...)
+  if weight(?w) and activation(?x) and float(?x)
+conv-neg: Neg(Conv[?c](?x, ?w, ?b...)) => Conv[?c](?x, Neg(?w), Neg(?b)...)
+  if weight(?w) and activation(?x) and float(?x)
 # Conv(Pad(x), w) = Conv(x, w) with these pads; constant zeros on spatial axes
 conv-of-pad: Conv[?c](Pad[?p](?x), ?w, ?b...) => conv_of_pad(?c, ?p, ?x, ?w, ?b)
 # Conv(Conv(x, a), b) = Conv(x, b a), b 1x1, if b a is not much larger than a and b together

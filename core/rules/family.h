@@ -29,6 +29,7 @@ Family MatmulFamily();
 Family ConvFamily();
 Family GroupedConvFamily();
 Family PoolFamily();
+Family ReductionFamily();
 Family FusionFamily();
 Family LayoutFamily();
 Family ConcatSplitFamily();

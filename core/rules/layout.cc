@@ -48,6 +48,14 @@ expand-multiply: ?z = Mul(Expand(?x, ?s...), ?y)
 expand-multiply: ?z = Mul(?y, Expand(?x, ?s...))
   => Mul(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
 
+# Pad(x) + Pad(y) = Pad(x + y), and the same for a product; zeros
+binary-of-pads: Add(Pad[?p](?x), Pad[?p](?y)) => Pad[?p](Add(?x, ?y))
+  if same(?x, ?y) and pads_zeros(?p) and float(?x)
+binary-of-pads: Sub(Pad[?p](?x), Pad[?p](?y)) => Pad[?p](Sub(?x, ?y))
+  if same(?x, ?y) and pads_zeros(?p) and float(?x)
+binary-of-pads: Mul(Pad[?p](?x), Pad[?p](?y)) => Pad[?p](Mul(?x, ?y))
+  if same(?x, ?y) and pads_zeros(?p) and float(?x)
+
 # Reshape(Transpose(Reshape(x))) = Transpose(x), if axes are only grouped for a while
 reshape-transpose-reshape: ?y = Reshape(Transpose[?p](Reshape[?r](?x)))
   => ungrouped_transpose(?p, ?r, ?x, ?y)
@@ -250,9 +258,9 @@ void AddWords(Words& words) {
   words.Term("ungrouped_transpose", "oocc", UngroupedTranspose);
 }
 
-// --- Unary operators through Transpose and Reshape ---
+// --- Unary operators through Transpose, Reshape, Expand and Tile ---
 
-// Both find sites at a Transpose or Reshape g. Classes of a match: the root and x. Words: the outer
+// Both find sites at such an operator g. Classes of a match: the root and x. Words: the outer
 // and the inner operator.
 
 // Finds f(g(x)), f unary.
@@ -306,6 +314,10 @@ void AddRules(TensorDomain* domain, RuleList& rules) {
   rules.push_back(std::make_unique<SiteRule>(domain, "move-of-unary",
                                              "Transpose(f(x)) = f(Transpose(x)), f element-wise",
                                              kMoves, SearchMoveOfUnary, ExchangeUnaryMove));
+  static constexpr absl::string_view kRepeats[] = {"Expand", "Tile"};
+  rules.push_back(std::make_unique<SiteRule>(
+      domain, "unary-of-repeat", "f(Expand(x)) = Expand(f(x)), f element-wise; a Tile alike",
+      kRepeats, SearchUnaryOfMove, ExchangeUnaryMove));
 }
 
 }  // namespace

@@ -43,6 +43,11 @@ matmul-scalar-right: ?z = Mul(MatMul(?x, ?y), ?c) => MatMul(?x, Mul(?y, ?c))
   if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and early_factor(?c)
     and wide(?x) and wide(?y) and smooth(?z)
 
+# (-x) W = x (-W) = -(x W)
+matmul-neg: MatMul(Neg(?x), ?w) => MatMul(?x, Neg(?w))
+  if weight(?w) and activation(?x) and float(?x)
+matmul-neg: Neg(MatMul(?x, ?w)) => MatMul(?x, Neg(?w))
+  if weight(?w) and activation(?x) and float(?x)
 # (x A) B = x (A B), if A B is smaller than A and B together
 matmul-chain: MatMul(MatMul(?x, ?a), ?b) => MatMul(?x, finite_weight(MatMul(?a, ?b)))
   if weight(?a) and weight(?b) and activation(?x) and float(?x) and product_is_smaller(?a, ?b)
@@ -98,6 +103,12 @@ matmul-repeated: ?y = MatMul(?x, Transpose[?p](Reshape[?r](Expand[?e](?u))))
 matmul-repeated: ?y = MatMul(?x, Reshape[?r](Transpose[?p](Expand[?e](?u))))
   => times_transposed_repeated(?r, ?e, ?x, ?u, ?y)
   if float(?x) and activation(?x) and activation(?u) and swaps_last_two(?p)
+# Expand(x) W = Expand(x W), and the same for a Tile, along other axes than the last one
+matmul-of-repeat: ?y = MatMul(Expand(?x), ?w) => expanded_product(?x, ?w, ?y)
+  if weight(?w) and activation(?x) and has_rank(?w, 2) and float(?x)
+matmul-of-repeat: MatMul(Tile[?t](?x), ?w) => Tile[?t](MatMul(?x, ?w))
+  if weight(?w) and activation(?x) and has_rank(?w, 2) and float(?x) and wide(?x)
+    and repeats_rows(?t)
 )";
 
 // Converts c to a vector [n] over the columns, the last axis, of a product with the type of y.
@@ -250,7 +261,28 @@ ClassId TimesRepeated(Terms& terms, std::span<const Binding> args) {
   return terms.ReshapeTo(product, terms.type(args[4].id));
 }
 
+// Whether a Tile leaves the last axis alone.
+bool RepeatsRows(const OpWord& tile) {
+  const Ints* repeats = tile.attributes.FindInts("repeats");
+  return repeats != nullptr && !repeats->empty() && repeats->back() == 1;
+}
+
+// The product of x, expanded to the shape of y. args: x, w, y
+ClassId ExpandedProduct(Terms& terms, std::span<const Binding> args) {
+  const TensorType& x = terms.type(args[0].id);
+  const TensorType& y = terms.type(args[2].id);
+  const std::optional<int64_t> length = NumberAt(x, -1);
+  if (!y.is_static() || !length || x.rank() < 2 || NumberAt(terms.type(args[1].id), 0) != length) {
+    return ClassId();
+  }
+  const Ints shape = y.dims();
+  const ClassId product = terms.Op("MatMul", {args[0].id, args[1].id});
+  return terms.Op("Expand", {product}, {{"shape", shape}});
+}
+
 void AddGuards(Words& words) {
+  words.Guard("repeats_rows", "o",
+              [](const View& view, auto args) { return RepeatsRows(view.word(args[0].op)); });
   words.Guard("wide", "c", [](const View& view, auto args) {
     return view.type(args[0].id).has_rank() && view.type(args[0].id).rank() >= 2;
   });
@@ -298,6 +330,7 @@ void AddTerms(Words& words) {
   words.Term("gemm_transposed_b", "cc", [](Terms& terms, auto args) {
     return Gemm(terms, {{"transB", int64_t{1}}}, args[0].id, args[1].id, {});
   });
+  words.Term("expanded_product", "ccc", ExpandedProduct);
   words.Term("matmul_add", "occl", MatMulAdd);
   words.Term("times_repeated", "ooccc", TimesRepeated<Exchanged::kNever>);
   words.Term("times_repeated_transposed", "ooccc", TimesRepeated<Exchanged::kAfterReshape>);

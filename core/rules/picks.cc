@@ -148,6 +148,22 @@ Moved ThroughProduct(const OpWord& word, const Types& types, const TensorType& y
   return axes;
 }
 
+// The batch of a Conv, or the channels of one that has a single group.
+Moved ThroughConv(const OpWord& word, const Types& types, const TensorType& y, int axis) {
+  if (word.name != "Conv" || axis > 1 || !y.has_rank()) return std::nullopt;
+  if (axis == 1 && word.attributes.GetInt("group", 1) != 1) return std::nullopt;
+  std::vector<int> axes(types.size(), axis == 0 ? -1 : 0);
+  axes[0] = axis == 0 ? 0 : -1;
+  return axes;
+}
+
+// The batch and the channels of a pool.
+Moved ThroughPool(const OpWord& word, const Types& types, const TensorType&, int axis) {
+  const bool is_pool = word.name == "MaxPool" || word.name == "AveragePool";
+  if (!is_pool || types.size() != 1 || axis > 1) return std::nullopt;
+  return std::vector{axis};
+}
+
 Moved ThroughReduction(const OpWord& word, const Types& types, const TensorType& y, int axis) {
   const TensorType& x = *types[0];
   if (word.def->reduced_axes == nullptr || types.size() != 1 || !x.has_rank() ||
@@ -267,6 +283,10 @@ void AddRules(TensorDomain* domain, RuleList& rules) {
       SearchPicks<ThroughNormalization>, MovePick<ThroughNormalization>);
   add("pick-of-product", "Slice(x y) = Slice(x) y, along rows, columns or the batch",
       SearchPicks<ThroughProduct>, MovePick<ThroughProduct>);
+  add("pick-of-conv", "Slice(Conv(x, w)) = Conv(x, Slice(w)), along channels; the batch alike",
+      SearchPicks<ThroughConv>, MovePick<ThroughConv>);
+  add("pick-of-pool", "Slice(MaxPool(x)) = MaxPool(Slice(x)), along channels or the batch",
+      SearchPicks<ThroughPool>, MovePick<ThroughPool>);
   add("pick-of-reduction", "Slice(ReduceSum(x)) = ReduceSum(Slice(x)), along an axis that stays",
       SearchPicks<ThroughReduction>, MovePick<ThroughReduction>);
   add("pick-of-move",

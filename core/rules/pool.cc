@@ -1,5 +1,5 @@
-// Rules about pools: Pads become part of them, one behind another becomes one, and averages become
-// Convs, which add up with others.
+// Rules about pools: Pads become part of them, one behind another becomes one, what does not care
+// moves behind them, and averages become Convs, which add up with others.
 
 #include <algorithm>
 #include <functional>
@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/ops/window.h"
+#include "core/rules/concat_split.h"
 #include "core/rules/conv_window.h"
 #include "core/rules/family.h"
 #include "core/rules/types.h"
@@ -25,6 +26,32 @@ pool-of-pad: AveragePool[?m](Pad[?p](?x)) => pool_of_pad(?m, ?p, ?x) if pads_zer
 pool-chain: MaxPool[?m](MaxPool[?n](?x)) => pool_chain(?m, ?n, ?x, MaxPool[?n](?x))
 # MaxPool(Relu(x)) = Relu(MaxPool(x)), which has fewer elements
 pool-of-relu: MaxPool[?m](Relu(?x)) => Relu(MaxPool[?m](?x)) if always_reads(?m, ?x)
+# MaxPool(f(x)) = f(MaxPool(x)), f rising: Clip, LeakyRelu, Sigmoid, Tanh
+pool-of-rising: MaxPool[?m](Clip[?c](?x)) => Clip[?c](MaxPool[?m](?x))
+  if float(?x) and always_reads(?m, ?x)
+pool-of-rising: MaxPool[?m](LeakyRelu[?l](?x)) => LeakyRelu[?l](MaxPool[?m](?x))
+  if float(?x) and rises(?l) and always_reads(?m, ?x)
+pool-of-rising: ?z = MaxPool[?m](Sigmoid(?x)) => Sigmoid(MaxPool[?m](?x))
+  if float(?x) and always_reads(?m, ?x) and smooth(?z)
+pool-of-rising: ?z = MaxPool[?m](Tanh(?x)) => Tanh(MaxPool[?m](?x))
+  if float(?x) and always_reads(?m, ?x) and smooth(?z)
+pool-of-rising: GlobalMaxPool(Relu(?x)) => Relu(GlobalMaxPool(?x)) if float(?x) and has_pixels(?x)
+pool-of-rising: GlobalMaxPool(Clip[?c](?x)) => Clip[?c](GlobalMaxPool(?x))
+  if float(?x) and has_pixels(?x)
+pool-of-rising: GlobalMaxPool(LeakyRelu[?l](?x)) => LeakyRelu[?l](GlobalMaxPool(?x))
+  if float(?x) and rises(?l) and has_pixels(?x)
+# MaxPool(Concat(x, y, ..)) = Concat(MaxPool(x), MaxPool(y), ..), if less is concatenated then
+pool-of-concat: MaxPool[?m](Concat[?c](?xs...)) => pooled_parts(?m, ?c, ?xs)
+pool-of-concat: AveragePool[?m](Concat[?c](?xs...)) => pooled_parts(?m, ?c, ?xs)
+# AveragePool(Conv(x, w)) = Conv(AveragePool(x), w), w 1x1, and the other way round: a stride leaves
+# fewer elements to multiply, and without it siblings of the Conv read what is not pooled
+average-of-conv: ?z = AveragePool[?m](Conv[?c](?x, ?w, ?b...)) => conv_of_average(?m, ?c, ?x, ?w, ?b)
+  if weight(?w) and reaches_far(?x) and smooth(?z)
+average-of-conv: ?z = Conv[?c](AveragePool[?m](?x), ?w, ?b...) => average_of_conv(?m, ?c, ?x, ?w, ?b)
+  if weight(?w) and activation(?x) and reaches_far(?x) and has_pixels(?x) and smooth(?z)
+# AveragePool(x) + AveragePool(y) = AveragePool(x + y)
+sum-of-pools: ?z = Add(AveragePool[?m](?x), AveragePool[?m](?y)) => AveragePool[?m](Add(?x, ?y))
+  if same(?x, ?y) and distinct(?x, ?y) and reaches_far(?x) and smooth(?z)
 # AveragePool(x) = Conv(x, 1 / n), depthwise, n the elements of the window
 pool-average: ?z = AveragePool[?m](?x) => average_conv(?m, ?x) if reaches_far(?x) and smooth(?z)
 )";
@@ -128,6 +155,49 @@ ClassId PoolChain(Terms& terms, std::span<const Binding> args) {
   return MakePool(terms, second, *window, x);
 }
 
+// Whether the average of a constant is the constant: no padding counts as zeros.
+bool AveragesConstants(const OpWord& pool) {
+  if (!CountsPads(pool)) return true;
+  const Ints* pads = pool.attributes.FindInts("pads");
+  return (pads == nullptr || AreAll(*pads, 0)) && !pool.attributes.Has("auto_pad") &&
+         pool.attributes.GetInt("ceil_mode", 0) == 0;
+}
+
+bool IsPointwise(Terms& terms, const OpWord& conv, ClassId w) {
+  const auto read = ReadConvolution(conv, terms.type(w));
+  return read && read->IsPointwise();
+}
+
+// args: m, c, x, w, b..
+ClassId ConvOfAverage(Terms& terms, std::span<const Binding> args) {
+  const OpWord& pool = terms.word(args[0].op);
+  const OpWord& conv = terms.word(args[1].op);
+  const std::optional<ClassId> bias = Optional(args[4].list);
+  if (!IsPointwise(terms, conv, args[3].id) || (bias && !AveragesConstants(pool))) return ClassId();
+  const ClassId average = terms.Op(pool.name, {args[2].id}, pool.attributes);
+  return MakeConv(terms, conv.attributes, average, terms.FiniteWeight(args[3].id), bias);
+}
+
+// The bias comes behind an average that does not keep it. args: m, c, x, w, b..
+ClassId AverageOfConv(Terms& terms, std::span<const Binding> args) {
+  const OpWord& pool = terms.word(args[0].op);
+  const OpWord& conv = terms.word(args[1].op);
+  std::optional<ClassId> bias = Optional(args[4].list);
+  if (!IsPointwise(terms, conv, args[3].id) || (bias && !terms.data(*bias).weight_only)) {
+    return ClassId();
+  }
+  std::optional<ClassId> behind;
+  if (!AveragesConstants(pool)) std::swap(bias, behind);
+  const int rank = terms.type(args[3].id).rank();
+  const ClassId product =
+      MakeConv(terms, conv.attributes, args[2].id, terms.FiniteWeight(args[3].id), bias);
+  const ClassId average = terms.Op(pool.name, {product}, pool.attributes);
+  if (!behind) return average;
+  Ints shape(static_cast<size_t>(rank) - 1, 1);
+  shape[0] = -1;
+  return terms.Op("Add", {average, terms.Reshape(*behind, std::move(shape))});
+}
+
 // Whether the window has a place in x, however large the symbols of x are. ONNX Runtime runs a pool
 // whose window is larger than its input, but no such Conv.
 bool HasPlaces(const ops::Window& window, const TensorType& x) {
@@ -164,6 +234,31 @@ ClassId AverageConv(Terms& terms, std::span<const Binding> args) {
   return MakeConv(terms, ConvolutionAttributes(conv), args[1].id, weight, std::nullopt);
 }
 
+// The pools of the parts, if strides make them smaller. args: m, c, parts
+ClassId PooledParts(Terms& terms, std::span<const Binding> args) {
+  constexpr size_t kMostParts = 8;
+  const OpWord& pool = terms.word(args[0].op);
+  const std::span<const ClassId> parts = args[2].list;
+  const Ints* strides = pool.attributes.FindInts("strides");
+  if (parts.size() < 2 || parts.size() > kMostParts || strides == nullptr || AreAll(*strides, 1)) {
+    return ClassId();
+  }
+  const int64_t axis = ConcatAxis(terms.word(args[1].op), terms.type(parts[0]));
+  if (axis != 0 && axis != 1) return ClassId();
+  std::vector<ClassId> pooled;
+  for (const ClassId part : parts) pooled.push_back(terms.Op(pool.name, {part}, pool.attributes));
+  return terms.Concat(pooled, axis);
+}
+
+// Whether an image surely has an element to pool.
+bool HasSpatialElements(const TensorType& x) {
+  if (!x.has_rank() || x.rank() < 3) return false;
+  for (int axis = 2; axis < x.rank(); ++axis) {
+    if (NumberAt(x, axis).value_or(0) == 0) return false;
+  }
+  return true;
+}
+
 // The number that a Pad fills with; nullopt for other modes.
 std::optional<double> Filling(const OpWord& pad) {
   if (pad.attributes.GetString("mode", "constant") != "constant") return std::nullopt;
@@ -176,11 +271,15 @@ void AddWords(Words& words) {
     const auto window = ReadPool(view.word(args[0].op), x);
     return window && AlwaysReads(*window, x);
   });
-  words.Guard("pads_zeros", "o",
-              [](const View& view, auto args) { return Filling(view.word(args[0].op)) == 0.0; });
   words.Guard("pads_lowest", "o", [](const View& view, auto args) {
     return Filling(view.word(args[0].op)) == -std::numeric_limits<double>::infinity();
   });
+  words.Guard("has_pixels", "c", [](const View& view, auto args) {
+    return HasSpatialElements(view.type(args[0].id));
+  });
+  words.Term("pooled_parts", "ool", PooledParts);
+  words.Term("conv_of_average", "ooccl", ConvOfAverage);
+  words.Term("average_of_conv", "ooccl", AverageOfConv);
   words.Term("pool_of_pad", "ooc", PoolOfPad);
   words.Term("pool_chain", "oocc", PoolChain);
   words.Term("average_conv", "oc", AverageConv);

@@ -32,8 +32,8 @@ struct Member {
 // looks further than Rule::SearchAt allows: if only a base changes, the variants are chosen anew
 // when something nearer does.
 ClassId BaseOf(const View& view, ClassId weight) {
-  static const auto& kThrough =
-      *new std::set<std::string>{"Mul", "Div", "Add", "Sub", "Reshape", "Transpose", "Pad", "Cast"};
+  static const auto& kThrough = *new std::set<std::string>{
+      "Mul", "Div", "Add", "Sub", "Neg", "Reshape", "Transpose", "Pad", "Cast"};
   ClassId cls = view.graph().Find(weight);
   for (int steps = 0; steps < 32; ++steps) {
     const ENodeId first = view.graph().nodes(cls).front();

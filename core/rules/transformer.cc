@@ -4,9 +4,13 @@
 // Products of three factors are listed in every bracketing, and sums with the constant on the
 // right, where TensorDomain::Add puts it.
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "core/rules/family.h"
+#include "core/rules/magnitudes.h"
 #include "core/rules/types.h"
 
 namespace quotient::rules {
@@ -117,6 +121,22 @@ nan-guard: ?y = Where(IsNaN(?x), ?z, ?x) => ?x if never_nan(?x) and same(?y, ?x)
 # Softmax(x + c) = Softmax(x), c the same all along the axis and small: behind the -3e38 of a mask
 # nothing is left of x
 softmax-shift: Softmax[?s](Add(?x, ?c)) => softmax_unshifted(?s, ?x, ?c) if shift(?c)
+# Softmax(Transpose(x)) = Transpose(Softmax(x)), and the other way round
+softmax-transpose: Softmax[?s](Transpose[?p](?x)) => transposed_softmax(?s, ?p, ?x)
+softmax-transpose: LogSoftmax[?s](Transpose[?p](?x)) => transposed_softmax(?s, ?p, ?x)
+softmax-transpose: Transpose[?p](Softmax[?s](?x)) => softmax_of_transposed(?s, ?p, ?x)
+softmax-transpose: Transpose[?p](LogSoftmax[?s](?x)) => softmax_of_transposed(?s, ?p, ?x)
+# LayerNormalization(x + c) = LayerNormalization(x), c the same all along the axes and small
+layernorm-of-shift: ?z = LayerNormalization[?n](Add(?x, ?c), ?s, ?t...)
+  => layernorm_unshifted(?n, ?x, ?c, ?s, ?t)
+  if weight(?c) and activation(?x) and keeps(?x, ?c) and shift_beside(?x, ?c) and smooth(?z)
+# LayerNormalization(x; s) + LayerNormalization(x; t) = LayerNormalization(x; s + t)
+layernorm-sum: ?z = Add(LayerNormalization[?n](?x, ?s, ?b...), LayerNormalization[?n](?x, ?t, ?c...))
+  => layernorm_sum(?n, ?x, ?s, ?b, ?t, ?c)
+  if weight(?s) and weight(?t) and same(?s, ?t) and smooth(?z)
+layernorm-sum: ?z = Add(RMSNormalization[?n](?x, ?s), RMSNormalization[?n](?x, ?t))
+  => RMSNormalization[?n](?x, summed(?s, ?t))
+  if weight(?s) and weight(?t) and same(?s, ?t) and smooth(?z)
 # Softmax(x) = e / ReduceSum(e), e = Exp(x - ReduceMax(x)), where the axis is not the last one:
 # runtimes transpose for such a Softmax, or run it row by row
 softmax-parts: ?z = Softmax[?s](?x) => softmax_parts(?s, ?x) if smooth(?z)
@@ -153,6 +173,80 @@ ClassId RmsNormScale(Terms& terms, std::span<const Binding> args) {
   if (!scaled.valid() || !SameShape(terms.type(scaled), terms.type(s))) return ClassId();
   return terms.Op("RMSNormalization", {args[1].id, terms.FiniteWeight(scaled)},
                   terms.word(args[0].op).attributes);
+}
+
+// The axis that a Softmax of x normalizes, and the order of axes of the Transpose before or behind
+// it; nullopt if either does not fit x.
+struct TransposedSoftmax {
+  Ints perm;
+  int64_t axis;
+};
+std::optional<TransposedSoftmax> ReadTransposedSoftmax(const OpWord& softmax,
+                                                       const OpWord& transpose,
+                                                       const TensorType& x) {
+  const Ints* perm = transpose.attributes.FindInts("perm");
+  if (perm == nullptr || !x.has_rank() || static_cast<int>(perm->size()) != x.rank()) {
+    return std::nullopt;
+  }
+  int64_t axis = softmax.attributes.GetInt("axis", -1);
+  if (axis < 0) axis += x.rank();
+  if (axis < 0 || axis >= x.rank()) return std::nullopt;
+  return TransposedSoftmax{*perm, axis};
+}
+
+// args: s, p, x
+ClassId TransposeOfSoftmax(Terms& terms, std::span<const Binding> args) {
+  const OpWord& softmax = terms.word(args[0].op);
+  const auto read = ReadTransposedSoftmax(softmax, terms.word(args[1].op), terms.type(args[2].id));
+  if (!read) return ClassId();
+  const ClassId normalized =
+      terms.Op(softmax.name, {args[2].id}, {{"axis", read->perm[read->axis]}});
+  return terms.Transpose(normalized, read->perm);
+}
+
+// args: s, p, x
+ClassId SoftmaxOfTranspose(Terms& terms, std::span<const Binding> args) {
+  const OpWord& softmax = terms.word(args[0].op);
+  const auto read = ReadTransposedSoftmax(softmax, terms.word(args[1].op), terms.type(args[2].id));
+  if (!read) return ClassId();
+  const int64_t axis = std::ranges::find(read->perm, read->axis) - read->perm.begin();
+  return terms.Op(softmax.name, {terms.Transpose(args[2].id, read->perm)}, {{"axis", axis}});
+}
+
+// The summand may be larger than the deviation that x is divided by, and rounds x then.
+constexpr double kMostUnshifted = 8;
+
+// args: n, x, c, s, t..
+ClassId LayerNormUnshifted(Terms& terms, std::span<const Binding> args) {
+  const TensorType& x = terms.type(args[1].id);
+  const TensorType& c = terms.type(args[2].id);
+  const OpWord& word = terms.word(args[0].op);
+  int64_t axis = word.attributes.GetInt("axis", -1);
+  if (axis < 0) axis += x.rank();
+  // From the normalized axes on, c must be the same everywhere.
+  for (int64_t own = std::max<int64_t>(0, axis - (x.rank() - c.rank())); own < c.rank(); ++own) {
+    if (!c.dim(static_cast<int>(own)).Is(1)) return ClassId();
+  }
+  if (!(SizesOf(terms.data(args[2].id)).largest <= kMostUnshifted)) return ClassId();
+  std::vector<ClassId> operands = {args[1].id, args[3].id};
+  operands.insert(operands.end(), args[4].list.begin(), args[4].list.end());
+  return terms.Op("LayerNormalization", operands, word.attributes);
+}
+
+// args: n, x, s, b.., t, c..
+ClassId LayerNormSum(Terms& terms, std::span<const Binding> args) {
+  const auto first = Optional(args[3].list), second = Optional(args[5].list);
+  std::vector<ClassId> operands = {args[1].id, terms.Summed(args[2].id, args[4].id)};
+  for (const auto& bias : {first, second}) {
+    if (bias && !terms.data(*bias).weight_only) return ClassId();
+  }
+  if (first && second) {
+    if (!SameShape(terms.type(*first), terms.type(*second))) return ClassId();
+    operands.push_back(terms.Summed(*first, *second));
+  } else if (first || second) {
+    operands.push_back(first ? *first : *second);
+  }
+  return terms.Op("LayerNormalization", operands, terms.word(args[0].op).attributes);
 }
 
 // In float16 the sum would be rounded at each step.
@@ -215,6 +309,12 @@ void AddWords(Words& words) {
     const double sixth = static_cast<double>(1.0f / 6.0f);
     return terms.Op("HardSigmoid", {args[0].id}, {{"alpha", sixth}});
   });
+  words.Term("transposed_softmax", "ooc", TransposeOfSoftmax);
+  words.Term("softmax_of_transposed", "ooc", SoftmaxOfTranspose);
+  words.Term("layernorm_unshifted", "occcl", LayerNormUnshifted);
+  words.Term("layernorm_sum", "occlcl", LayerNormSum);
+  words.Term("summed", "cc",
+             [](Terms& terms, auto args) { return terms.Summed(args[0].id, args[1].id); });
   words.Term("softmax_parts", "oc", SoftmaxParts);
   words.Term("softmax_unshifted", "occ", [](Terms& terms, auto args) {
     const TensorType& x = terms.type(args[1].id);

@@ -67,6 +67,19 @@ bool HasAttribute(const ops::OpDef& def, absl::string_view name) {
          std::ranges::any_of(def.parameters, is_it, &ops::Parameter::attribute);
 }
 
+// Whether a Pad puts constant zeros around its operand.
+bool PadsZeros(const OpWord& word) {
+  return word.attributes.GetString("mode", "constant") == "constant" &&
+         word.attributes.GetFloat("constant_value", 0) == 0;
+}
+
+// Whether every element that is not NaN is at most as large as a factor that is near one may be.
+bool IsBounded(const ClassData& data) {
+  constexpr double kLargest = 0x1p8;
+  const ops::Interval& values = data.facts.values;
+  return model::IsFloat(data.type.dtype) && values.low >= -kLargest && values.high <= kLargest;
+}
+
 // The axis along which alone the operator works, as its attributes say.
 std::optional<int64_t> AxisOf(const OpWord& word) {
   const Ints* const axes = word.attributes.FindInts("axes");
@@ -232,6 +245,13 @@ void AddCommonWords(Words& words) {
   });
   words.Guard("has_elements", "c",
               [](const View& view, auto args) { return HasElements(view.type(args[0].id)); });
+  words.Guard("rises", "o", [](const View& view, auto args) {
+    return view.word(args[0].op).attributes.GetFloat("alpha", 0.01) > 0;
+  });
+  words.Guard("pads_zeros", "o",
+              [](const View& view, auto args) { return PadsZeros(view.word(args[0].op)); });
+  words.Guard("bounded", "c",
+              [](const View& view, auto args) { return IsBounded(view.data(args[0].id)); });
   words.Guard("nonnegative", "c", [](const View& view, auto args) {
     return view.data(args[0].id).facts.nonnegative();
   });

@@ -75,6 +75,9 @@ class Words {
 //   along(?o, 1)         The operator word has this `axis`, or no other one among its `axes`.
 //   one_axis(?o, ?p)     Both words have an axis in this sense, and it is the same one.
 //   two_axes(?o, ?p)     Both have one, and they are not the same.
+//   rises(?f)            The LeakyRelu ?f is rising.
+//   pads_zeros(?p)       The Pad ?p puts zeros around.
+//   bounded(?x)          All elements are at most 2^8, or NaN.
 //   nonnegative(?x), never_nan(?x), below_infinity(?x)   Facts about all elements (domain/facts.h).
 //   made_by(?x, Conv)    Some e-node of the class of x has that operator.
 //   reshape_to(?x, ?y)   Term: x in the shape of y.

@@ -76,6 +76,35 @@ TEST(ProverOfPools, AnyPoolOfAnySliceIsRefused) {
             "if along(?B, 1) and has_rank(?x, 4)");
 }
 
+// Rows of a product are not those of its right factor. Both sides have types only where the Slice
+// takes all rows of the factor, as those of a short one.
+TEST(ProverOfSlices, OfAProductAreOfItsColumns) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<Universe> universes, UniversesNamed("taso-matrices"));
+  Terms terms(&universes[0]);
+  const std::string slice = "Slice[axes=[1], ends=[2], starts=[0]]";
+  ASSERT_OK_AND_ASSIGN(const TermId left, terms.Parse(slice + "(MatMul(x, u))"));
+  ASSERT_OK_AND_ASSIGN(const TermId right, terms.Parse("MatMul(x, " + slice + "(u))"));
+  ASSERT_OK_AND_ASSIGN(const auto proof, Prove(terms, left, right, {.instances = 6}));
+  ASSERT_TRUE(proof.has_value());
+  EXPECT_EQ(proof->rule,
+            "slice-matmul: Slice[?A](MatMul(?x, ?u)) => MatMul(?x, Slice[?A](?u)) "
+            "if along(?A, 1) and has_rank(?x, 2) and has_rank(?u, 2)");
+}
+
+// A Transpose may leave all axes where they are.
+TEST(ProverOfTransposes, AnyOrderOfAxesIsOneToo) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<Universe> universes, UniversesNamed("taso-matrices"));
+  Terms terms(&universes[0]);
+  ASSERT_OK_AND_ASSIGN(const TermId left,
+                       terms.Parse("Transpose[perm=[1,0]](Concat[axis=0](u, x))"));
+  ASSERT_OK_AND_ASSIGN(
+      const TermId right,
+      terms.Parse("Concat[axis=1](Transpose[perm=[1,0]](u), Transpose[perm=[1,0]](x))"));
+  ASSERT_OK_AND_ASSIGN(const auto proof, Prove(terms, left, right, {.instances = 6}));
+  ASSERT_TRUE(proof.has_value());
+  EXPECT_THAT(proof->rule, HasSubstr("Transpose[perm=[1,0]](Concat"));
+}
+
 TEST_F(ProverTest, WhatFailsForNothingAsksForElements) {
   EXPECT_THAT(RuleOf("ReduceMax[axes=[1]](Relu(x))", "Relu(ReduceMax[axes=[1]](x))"),
               EndsWith(" if has_elements(?x)"));

@@ -79,7 +79,7 @@ const std::vector<RuleCase>& RuleCases() {
   static const auto& all = *[] {
     auto* cases = new std::vector<RuleCase>;
     for (const char* family : {"algebra", "attention", "conv", "layout", "matmul", "picks", "pool",
-                               "quantized", "rotary", "transformer"}) {
+                               "quantized", "reduction", "rotary", "transformer"}) {
       Reader(absl::StrCat("tests/core/rules/cases/", family, ".txt"), cases).Read();
     }
     return cases;
