@@ -27,6 +27,7 @@ import random_cases
 REFERENCE_ERRS = {
     "ArgMax": "casts uint64 to int64",
     "ArgMin": "casts uint64 to int64",
+    "Attention": "the root of the scale in float32; float16 and bfloat16 throughout",
     "AveragePool": "counts padding in windows that ceil_mode adds",
     "BatchNormalization": "reads opset 9 as opset 7 with spatial statistics",
     "CastLike": "as Cast",
@@ -63,8 +64,10 @@ REFERENCE_ERRS = {
 }
 # Kept in a model although their inputs are constant; they are judged as they are written anew.
 STAYS = {"DequantizeLinear"}
-# Float32 results of ONNX Runtime that lose digits to cancellation in its own formula.
-LOOSE = {"GroupNormalization": 100, "InstanceNormalization": 100}
+# Results of ONNX Runtime that lose digits: float32 to cancellation in its own formula; float64 to the
+# root of a scale, which it takes in float32; float16 to rounding in between.
+LOOSE = {("GroupNormalization", "float32"): 100, ("InstanceNormalization", "float32"): 100,
+         ("Attention", "float64"): 300, ("Attention", "float16"): 3}
 
 
 class Tally:
@@ -98,7 +101,7 @@ def compare(actual, expected, types, case):
     """The first difference between lists of outputs, or None."""
     for i, (a, b) in enumerate(zip(actual, expected)):
         dtype = helper.tensor_dtype_to_np_dtype(types[i])
-        found = judges.difference(a, b, dtype, LOOSE.get(case.op, 1))
+        found = judges.difference(a, b, dtype, LOOSE.get((case.op, dtype.name), 1))
         if found:
             return f"y{i}: {found}"
     return None
@@ -120,6 +123,8 @@ def judge_folding(case, types, said, runtime, reference, tally):
     folded = [said["constants"].get(f"y{i}") for i in range(case.outputs)]
     if any(value is None for value in folded):
         return "left"
+    if runtime_errs_in_hidden_rows(case, runtime):
+        runtime = None
     wrong = compare(folded, runtime, types, case) if runtime is not None else None
     if wrong:
         tally.fail(case, "ONNX Runtime", wrong)
@@ -134,6 +139,12 @@ def judge_folding(case, types, said, runtime, reference, tally):
 def runtime_reads_noise(case):
     """A product over an axis of no elements is whatever was in ONNX Runtime's memory."""
     return case.op == "MatMul" and case.inputs[0].size == 0
+
+
+def runtime_errs_in_hidden_rows(case, runtime):
+    """Where a mask hides all keys of a query, ONNX Runtime's Attention gives zeros, and NaN in float64."""
+    return (case.op == "Attention" and case.inputs[0].dtype == np.float64 and runtime is not None
+            and bool(np.isnan(runtime[0]).any()))
 
 
 def runtime_errs_in_shape(case):
