@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ranges>
 #include <span>
 
 #include "core/egraph/grouped_list.h"
@@ -48,7 +49,7 @@ class Examination {
   // True if something changed.
   bool Sweep(std::span<const Class> component) {
     bool changed = false;
-    for (const Class id : component) {
+    for (const Class id : component | std::views::reverse) {  // Mostly children first.
       Set common;
       common.fill(~uint64_t{0});
       for (const Node node : instance_.nodes[id.value()]) {

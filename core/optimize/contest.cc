@@ -146,8 +146,14 @@ absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verifi
     if (size < count) {
       share.budget_seconds *= static_cast<double>(size) / static_cast<double>(count);
     }
-    QUOTIENT_RETURN_IF_ERROR(
-        RunGroup(context, original, std::move(group), share, stop, failures, &contest));
+    const absl::Status ran =
+        RunGroup(context, original, std::move(group), share, stop, failures, &contest);
+    if (!ran.ok() && (absl::IsCancelled(ran) || contest.contenders.empty())) return ran;
+    if (!ran.ok()) {
+      // What the groups before have shown is there.
+      failures->push_back(std::string(ran.message()));
+      break;
+    }
     first += size;
   } while (first < count);
   return contest;
@@ -241,13 +247,21 @@ absl::Status AddCpuTimes(const MeasureContext& context, int64_t deadline_ns,
   return absl::OkStatus();
 }
 
-// Whether the fewest turns of all of them on one thread fit into the time.
+// Whether the fewest turns of all of them on one thread fit into the time, or take no longer than
+// the first runs might: these were in vain.
 bool HasTimeForOneThread(const MeasureContext& context, const Contest& contest,
                          int64_t deadline_ns) {
   const auto graphs = static_cast<double>(contest.contenders.size() + 1);
   const double turn_us = graphs * contest.original.min_us * context.options.threads;
   const auto left_us = static_cast<double>(deadline_ns - Clock::System().NowNs()) * 1e-3;
-  return (1 + kFewestTurns) * turn_us < left_us;
+  return (1 + kFewestTurns) * turn_us < std::max(left_us, context.options.seconds * 1e6);
+}
+
+// Nothing is known of what they take.
+void ForgetRuns(Contest* contest) {
+  for (Contender& contender : contest->contenders) {
+    contender.cpu_time = timing::RatioStatistics{};
+  }
 }
 
 // The contenders whose runs show surely what is far from what was predicted.
@@ -282,7 +296,10 @@ absl::Status RunOnceMore(const MeasureContext& context, int64_t start_ns, const 
   const int64_t deadline_ns = start_ns + static_cast<int64_t>(context.options.seconds * 1e9);
   const int64_t now_ns = Clock::System().NowNs();
   if (contest->contaminated && context.one_thread != nullptr) {
-    if (!HasTimeForOneThread(context, *contest, deadline_ns)) return absl::OkStatus();
+    if (!HasTimeForOneThread(context, *contest, deadline_ns)) {
+      ForgetRuns(contest);
+      return absl::OkStatus();
+    }
     const absl::Status status = AddCpuTimes(context, deadline_ns, stop, contest);
     if (status.ok() || absl::IsCancelled(status)) return status;
     Log().warn("CPU times are not known: {}", std::string(status.message()));

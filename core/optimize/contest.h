@@ -82,7 +82,8 @@ inline constexpr double kContestConfidence = 0.99;
 // Runs all of them end to end, interleaved, for about `context.options.seconds`. What is left of
 // that time is used in two cases:
 // - Other work on the machine disturbs most runs. Then all of them run on one thread as well, whose
-//   CPU time such work hardly changes.
+//   CPU time such work hardly changes, for as long again if need be. If even that is too short,
+//   nothing is known of the candidates (`cpu_time` without pairs).
 // - Some runs show a gain or a loss surely, and the prediction speaks surely against one of that
 //   size. Then these graphs are compiled anew and run again, if half of the time that the first
 //   runs took is left. Code and buffers lie elsewhere in memory then, which can make two equal

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -178,13 +179,47 @@ bool ShowsSomethingInEachRow(const ClassData& condition) {
   return true;
 }
 
+// ONNX Runtime's Attention takes the lowest number of a type for -infinity, and a row of nothing
+// else for one without keys, whose result is 0. This is the next number.
+std::optional<double> LeastAboveLowest(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::kFloat32:
+      return std::nextafter(-std::numeric_limits<float>::max(), 0.0F);
+    case model::DType::kFloat64:
+      return std::nextafter(-std::numeric_limits<double>::max(), 0.0);
+    default:
+      return std::nullopt;
+  }
+}
+
 // What has the effect of putting `low`, of that type, in the place of scores where the condition is
 // false. Beside it they are lost in rounding, except in float16.
 ClassId MaskOf(Terms& terms, ClassId condition, ClassId low) {
   if (ShowsSomethingInEachRow(terms.data(condition))) return condition;
   const model::DType dtype = terms.type(low).dtype;
   if (dtype == model::DType::kFloat16) return ClassId();
-  return terms.Op("Where", {condition, terms.Filled(dtype, {}, 0), low});
+  const std::optional<double> least = LeastAboveLowest(dtype);
+  if (!least) return ClassId();
+  const double number = std::max(terms.data(low).constant->GetDouble(0), *least);
+  return terms.Op("Where",
+                  {condition, terms.Filled(dtype, {}, 0), terms.Filled(dtype, {}, number)});
+}
+
+// Whether each row of a mask that is added has an element above the lowest number.
+bool ShowsKeys(const ClassData& mask) {
+  return mask.facts.softmax_safe() && mask.facts.row_floor > -ops::LargestOf(mask.type.dtype);
+}
+bool HidesNoKey(const ClassData& mask) {
+  return mask.facts.softmax_safe() && mask.facts.values.low > -ops::LargestOf(mask.type.dtype);
+}
+
+// The mask with a number above the lowest in its place. Invalid where an element may be -infinity.
+ClassId WithoutLowest(Terms& terms, ClassId mask) {
+  const ClassData& data = terms.data(mask);
+  if (ShowsKeys(data)) return mask;
+  const std::optional<double> least = LeastAboveLowest(data.type.dtype);
+  if (!least || !(data.facts.values.low > -ops::Interval::kInfinity)) return ClassId();
+  return terms.Op("Max", {mask, terms.Filled(data.type.dtype, {}, *least)});
 }
 
 enum class Mask { kNone, kAdded, kWhere };
@@ -203,7 +238,7 @@ ClassId JoinedParts(Terms& terms, std::span<const Binding> args) {
     parts.scale = static_cast<float>(kScaling == '/' ? 1 / *number : *number);
   }
   parts.values = args[next++].id;
-  if (kMask == Mask::kAdded) parts.mask = args[next].id;
+  if (kMask == Mask::kAdded) parts.mask = WithoutLowest(terms, args[next].id);
   if (kMask == Mask::kWhere) parts.mask = MaskOf(terms, args[next].id, args[next + 1].id);
   return Joined(terms, terms.word(args[0].op), parts);
 }
@@ -388,8 +423,10 @@ struct Masking {
   std::optional<ClassId> shown;
 };
 
-// Nullopt if the mask is not broadcast to the scores as they are.
-std::optional<Masking> MaskingBy(Terms& terms, ClassId mask, const TensorType& scores) {
+// Nullopt if the mask is not broadcast to the scores as they are, or may hide all keys of a query
+// by what is added. If later keys are hidden as well, no element may hide one.
+std::optional<Masking> MaskingBy(Terms& terms, ClassId mask, const TensorType& scores,
+                                 bool is_causal) {
   const ClassData& data = terms.data(mask);
   const TensorType type = data.type;
   if (!KeepsShape(scores, type) || type.rank() == 0 ||
@@ -402,11 +439,12 @@ std::optional<Masking> MaskingBy(Terms& terms, ClassId mask, const TensorType& s
     if (!ShowsSomethingInEachRow(data)) masking.shown = mask;
     return masking;
   }
-  if (type.dtype != scores.dtype) return std::nullopt;
+  // Rows that show no key mean zeros for Attention and nothing for a Softmax, and a row of lowest
+  // numbers means either.
+  if (type.dtype != scores.dtype || !(is_causal ? HidesNoKey(data) : ShowsKeys(data))) {
+    return std::nullopt;
+  }
   masking.added = mask;
-  if (data.facts.softmax_safe()) return masking;
-  const ClassId infinity = terms.Filled(type.dtype, {}, -ops::Interval::kInfinity);
-  masking.shown = terms.Op("Not", {terms.Op("Equal", {mask, infinity})});
   return masking;
 }
 
@@ -458,16 +496,17 @@ ClassId Taken(Terms& terms, std::span<const Binding> args) {
                                  : scaled(terms.Op("MatMul", {args[1].id, columns}));
   if (!scores.valid()) return ClassId();
   const TensorType type = terms.type(scores);
+  const bool is_causal = word.attributes.Has("is_causal");
   std::optional<Masking> masking = Masking();
-  if (!args[4].list.empty()) masking = MaskingBy(terms, args[4].list[0], type);
+  if (!args[4].list.empty()) masking = MaskingBy(terms, args[4].list[0], type, is_causal);
   if (!masking) return ClassId();
-  if (word.attributes.Has("is_causal")) HideLaterKeys(terms, type, *masking);
+  if (is_causal) HideLaterKeys(terms, type, *masking);
   return terms.Op("MatMul",
                   {Weights(terms, scores, *masking), Repeated(terms, args[3].id, heads, *sharing)});
 }
 
 void AddWords(Words& words) {
-  // No row of a mask that is added to scores may be all -infinity.
+  // No row of a mask that is added to scores may hide all keys.
   words.Guard("shows_keys", "c", [](const View& view, auto args) {
     return view.data(args[0].id).facts.softmax_safe();
   });

@@ -168,12 +168,33 @@ bool IsPointwise(Terms& terms, const OpWord& conv, ClassId w) {
   return read && read->IsPointwise();
 }
 
+// Whether the window has a place in x, however large the symbols of x are. ONNX Runtime runs a pool
+// whose window is larger than its input, but no such Conv.
+bool HasPlaces(const ops::Window& window, const TensorType& x) {
+  for (size_t axis = 0; axis < window.axes(); ++axis) {
+    const int64_t least = NumberAt(x, static_cast<int>(axis) + 2).value_or(0);
+    if (least + window.Padding(axis) < window.Extent(axis)) return false;
+  }
+  return true;
+}
+
+// Whether each place of a pool has an element of x, so that no average is one of nothing.
+bool ReadsEverywhere(const OpWord& pool, const TensorType& x) {
+  const std::optional<ops::Window> window = ReadPool(pool, x);
+  return window.has_value() && (!HasPads(*window) || AlwaysReads(*window, x));
+}
+
 // args: m, c, x, w, b..
 ClassId ConvOfAverage(Terms& terms, std::span<const Binding> args) {
   const OpWord& pool = terms.word(args[0].op);
   const OpWord& conv = terms.word(args[1].op);
   const std::optional<ClassId> bias = Optional(args[4].list);
-  if (!IsPointwise(terms, conv, args[3].id) || (bias && !AveragesConstants(pool))) return ClassId();
+  const TensorType x = terms.type(args[2].id);
+  const std::optional<ops::Window> window = ReadPool(pool, x);
+  if (!IsPointwise(terms, conv, args[3].id) || !window || !HasPlaces(*window, x) ||
+      (bias && (!AveragesConstants(pool) || !ReadsEverywhere(pool, x)))) {
+    return ClassId();
+  }
   const ClassId average = terms.Op(pool.name, {args[2].id}, pool.attributes);
   return MakeConv(terms, conv.attributes, average, terms.FiniteWeight(args[3].id), bias);
 }
@@ -183,7 +204,9 @@ ClassId AverageOfConv(Terms& terms, std::span<const Binding> args) {
   const OpWord& pool = terms.word(args[0].op);
   const OpWord& conv = terms.word(args[1].op);
   std::optional<ClassId> bias = Optional(args[4].list);
-  if (!IsPointwise(terms, conv, args[3].id) || (bias && !terms.data(*bias).weight_only)) {
+  if (!IsPointwise(terms, conv, args[3].id) ||
+      (bias &&
+       (!terms.data(*bias).weight_only || !ReadsEverywhere(pool, terms.type(args[2].id))))) {
     return ClassId();
   }
   std::optional<ClassId> behind;
@@ -196,16 +219,6 @@ ClassId AverageOfConv(Terms& terms, std::span<const Binding> args) {
   Ints shape(static_cast<size_t>(rank) - 1, 1);
   shape[0] = -1;
   return terms.Op("Add", {average, terms.Reshape(*behind, std::move(shape))});
-}
-
-// Whether the window has a place in x, however large the symbols of x are. ONNX Runtime runs a pool
-// whose window is larger than its input, but no such Conv.
-bool HasPlaces(const ops::Window& window, const TensorType& x) {
-  for (size_t axis = 0; axis < window.axes(); ++axis) {
-    const int64_t least = NumberAt(x, static_cast<int>(axis) + 2).value_or(0);
-    if (least + window.Padding(axis) < window.Extent(axis)) return false;
-  }
-  return true;
 }
 
 // args: m, x

@@ -131,7 +131,7 @@ reduce-of-neg: ReduceMax[?r](Neg(?x)) => Neg(reduced_as(?r, ReduceMin, ?x)) if f
 reduce-of-neg: ReduceMin[?r](Neg(?x)) => Neg(reduced_as(?r, ReduceMax, ?x)) if float(?x)
 # ReduceMax(f(x)) = f(ReduceMax(x)), f rising: Relu, Clip, LeakyRelu, Sigmoid, Tanh
 reducemax-of-rising: ReduceMax[?r](Relu(?x)) => Relu(ReduceMax[?r](?x))
-  if float(?x) and reduces_some(?r, ?x)
+  if single(?x) and reduces_some(?r, ?x)
 reducemax-of-rising: ReduceMax[?r](Clip[?c](?x)) => Clip[?c](ReduceMax[?r](?x))
   if float(?x) and reduces_some(?r, ?x)
 reducemax-of-rising: ReduceMax[?r](LeakyRelu[?l](?x)) => LeakyRelu[?l](ReduceMax[?r](?x))

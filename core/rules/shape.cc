@@ -9,7 +9,7 @@ namespace quotient::rules {
 namespace {
 
 constexpr char kText[] = R"(
-# Shape(x) = Shape(an input of the model), if the symbols say that its sizes are the same
+# Shape(x) = Shape(an input of the model), if x has its sizes from that input alone
 shape-of-input: Shape[?s](?x) => shape_of_input(?s, ?x)
 # Gather(Shape(x); i) = Shape(x; i, i + 1), i constant, a number or neighbours
 gather-shape: Gather[?g](Shape[?s](?x), ?i) => shape_gathered(?g, ?s, ?x, ?i) if constant(?i)
@@ -35,8 +35,18 @@ ClassId ShapeOf(Terms& terms, ClassId x, const Sizes& sizes) {
   return terms.Op("Shape", {x}, {{"start", sizes.begin}, {"end", sizes.end}});
 }
 
-// The first input of the model, and its first axis, from which on it has these sizes of x. args: s,
-// x. What is told by a number folds.
+// Whether some size of x is a symbol that is a size of the input as well.
+bool SharesSymbol(const TensorType& x, const TensorType& input) {
+  return std::ranges::any_of(*x.shape, [&](const model::Dim& dim) {
+    return dim.is_symbol() && std::ranges::any_of(*input.shape, [&](const model::Dim& other) {
+             return model::SameDim(dim, other);
+           });
+  });
+}
+
+// The only input that x has its symbols from, and its first axis from which on it has these sizes
+// of x. If there were two, callers might give them different sizes, which broadcast. args: s, x.
+// What is told by a number folds.
 ClassId ShapeOfInput(Terms& terms, std::span<const Binding> args) {
   const TensorType x = terms.type(args[1].id);
   const std::optional<Sizes> sizes = SizesTold(terms.word(args[0].op), x);
@@ -46,16 +56,19 @@ ClassId ShapeOfInput(Terms& terms, std::span<const Binding> args) {
   if (std::none_of(first, last, [](const model::Dim& dim) { return dim.is_symbol(); })) {
     return ClassId();
   }
-  for (const ClassId input : terms.ModelInputs()) {
+  std::vector<ClassId> inputs = terms.InputsOf(args[1].id);
+  std::erase_if(inputs, [&](ClassId input) {
     const TensorType& type = terms.type(input);
-    if (!type.has_rank()) continue;
-    const auto found =
-        std::search(type.shape->begin(), type.shape->end(), first, last, model::SameDim);
-    if (found == type.shape->end()) continue;
-    const int64_t axis = found - type.shape->begin();
-    return ShapeOf(terms, input, {axis, axis + (sizes->end - sizes->begin)});
-  }
-  return ClassId();
+    return type.has_rank() && !SharesSymbol(x, type);
+  });
+  if (inputs.size() != 1 || inputs.front() == args[1].id) return ClassId();
+  const TensorType& type = terms.type(inputs.front());
+  if (!type.has_rank()) return ClassId();
+  const auto found =
+      std::search(type.shape->begin(), type.shape->end(), first, last, model::SameDim);
+  if (found == type.shape->end()) return ClassId();
+  const int64_t axis = found - type.shape->begin();
+  return ShapeOf(terms, inputs.front(), {axis, axis + (sizes->end - sizes->begin)});
 }
 
 // args: g, s, x, i. The indices are a number, or consecutive numbers in rising order.

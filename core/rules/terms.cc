@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "core/base/checked.h"
 #include "core/rules/magnitudes.h"
 #include "core/rules/types.h"
@@ -53,10 +54,20 @@ bool View::HasOperator(ClassId id, absl::string_view name) const {
   return false;
 }
 
-std::vector<ClassId> Terms::ModelInputs() const {
+std::vector<ClassId> Terms::InputsOf(ClassId x) const {
+  constexpr size_t kMostClasses = 4096;
+  std::vector<ClassId> found = {graph_.Find(x)};
+  absl::flat_hash_set<ClassId> seen(found.begin(), found.end());
   std::map<uint32_t, ClassId> by_index;
-  for (const ENodeId enode : graph_.nodes_of_kind(domain_.KindOfName("Input"))) {
-    by_index[word(graph_.node(enode).op).index] = graph_.class_of(enode);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found.size() > kMostClasses) return {};
+    for (const ENodeId enode : graph_.nodes(found[i])) {
+      const OpWord& operation = word(graph_.node(enode).op);
+      if (operation.sort == OpWord::Sort::kInput) by_index[operation.index] = found[i];
+      for (const ClassId child : graph_.node(enode).children) {
+        if (seen.insert(graph_.Find(child)).second) found.push_back(graph_.Find(child));
+      }
+    }
   }
   std::vector<ClassId> inputs;
   for (const auto& [index, cls] : by_index) inputs.push_back(cls);

@@ -69,8 +69,9 @@ class Terms {
   // TensorDomain::AllowsOpset
   bool AllowsOpset(int since) const { return domain_.AllowsOpset(since); }
 
-  // The classes of the model's inputs, in order.
-  std::vector<ClassId> ModelInputs() const;
+  // The classes of the model's inputs that x is computed from, in order. Empty if more than 4096
+  // classes lie between.
+  std::vector<ClassId> InputsOf(ClassId x) const;
 
   // Adds an e-node in canonical form. Invalid if a child is invalid or inference refuses the
   // e-node.

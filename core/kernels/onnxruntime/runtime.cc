@@ -86,9 +86,17 @@ absl::Status Session::Run(int times) {
   for (int i = 0; i < times; ++i) {
     outputs_.clear();
     std::vector<OrtValue*> outputs(output_names.size(), nullptr);
-    const absl::Status ran = ToStatus(
-        api_, api_.Run(session_.get(), first_run_.get(), input_names.data(), inputs.data(),
-                       inputs.size(), output_names.data(), output_names.size(), outputs.data()));
+    const auto run = [&] {
+      return ToStatus(
+          api_, api_.Run(session_.get(), first_run_.get(), input_names.data(), inputs.data(),
+                         inputs.size(), output_names.data(), output_names.size(), outputs.data()));
+    };
+    absl::Status ran = run();
+    // A library that was built without an arena refuses to shrink it.
+    if (!ran.ok() &&
+        std::exchange(first_run_, Handle<OrtRunOptions>(nullptr, nullptr)) != nullptr) {
+      ran = run();
+    }
     first_run_.reset();
     for (OrtValue* output : outputs) outputs_.emplace_back(output, api_.ReleaseValue);
     QUOTIENT_RETURN_IF_ERROR(ran);

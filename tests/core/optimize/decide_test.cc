@@ -226,11 +226,14 @@ TEST_F(DecideOnABusyMachineTest, WhatCannotRunOnOneThreadLosesNothingButItself) 
   EXPECT_TRUE(decision->considered[1].taken);
 }
 
-TEST_F(DecideOnABusyMachineTest, WithoutTimeNothingRunsOnOneThread) {
+TEST_F(DecideOnABusyMachineTest, WithoutTimeNothingRunsOnOneThreadAndNothingIsTaken) {
   options_.seconds = 1e-6;
-  AddCandidate("y: float32[4096] = Neg(x)");
-  ASSERT_TRUE(Decide().ok());
+  us_["Neg"] = 50;
+  AddCandidate("y: float32[4096] = Neg(x)", 50);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_EQ(opened_, 0);
+  EXPECT_FALSE(decision->winner.has_value());
 }
 
 TEST_F(DecideOnABusyMachineTest, WithoutCandidatesNothingRunsOnOneThread) {
