@@ -31,7 +31,7 @@ class BlockMemory {
   void Remember(Content content, Solution solution);
 
  private:
-  // Most numbers stored, about 16 MB. When there are more, everything is forgotten.
+  // Most numbers stored, which take 16 to 32 MB. When there are more, everything is forgotten.
   static constexpr size_t kMostNumbers = 1 << 22;
 
   absl::flat_hash_map<Content, Solution> solutions_;

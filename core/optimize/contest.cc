@@ -1,7 +1,6 @@
 #include "core/optimize/contest.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -167,11 +166,17 @@ struct Rerun {
   int64_t deadline_ns;
 };
 
+// What runs of contenders show: ratios in their order, without pairs for one that cannot be run.
+struct Ratios {
+  std::vector<timing::RatioStatistics> ratios;
+  bool contaminated = false;
+};
+
 // Compiles these contenders and then the original, in another order than RunAll does, and runs them
-// again. Returns the ratios of the contenders, without pairs for one that cannot be run.
-absl::StatusOr<timing::EndToEndResult> RunGroupAnew(const MeasureContext& context, const Rerun& how,
-                                                    std::span<Contender* const> contenders,
-                                                    const StopCondition& stop) {
+// again.
+absl::StatusOr<Ratios> RunGroupAnew(const MeasureContext& context, const Rerun& how,
+                                    std::span<Contender* const> contenders,
+                                    const StopCondition& stop) {
   std::vector<std::unique_ptr<kernels::Executable>> compiled(contenders.size());
   const auto compile = [&](const Subject& subject) {
     if (stop.cancelled()) {
@@ -194,22 +199,15 @@ absl::StatusOr<timing::EndToEndResult> RunGroupAnew(const MeasureContext& contex
   measuring.budget_seconds =
       std::max(0.0, static_cast<double>(how.deadline_ns - Clock::System().NowNs()) * 1e-9);
   const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(how.threads);
-  QUOTIENT_ASSIGN_OR_RETURN(timing::EndToEndResult result,
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
                             timing::MeasureEndToEnd(executables, measuring, *probe, stop));
-  std::vector<timing::RatioStatistics> ratios;
+  Ratios shown{.contaminated = result.contaminated};
   size_t next = 1;
   for (const auto& each : compiled) {
-    ratios.push_back(each != nullptr ? result.ratios[next++] : timing::RatioStatistics{});
+    shown.ratios.push_back(each != nullptr ? result.ratios[next++] : timing::RatioStatistics{});
   }
-  result.ratios = std::move(ratios);
-  return result;
+  return shown;
 }
-
-// What runs of all these contenders show.
-struct Ratios {
-  std::vector<timing::RatioStatistics> ratios;
-  bool contaminated = false;
-};
 
 // The same for any number of contenders, as many at a time as may be loaded.
 absl::StatusOr<Ratios> RunAnew(const MeasureContext& context, const Rerun& how,
@@ -221,10 +219,9 @@ absl::StatusOr<Ratios> RunAnew(const MeasureContext& context, const Rerun& how,
     Rerun share = how;
     const int64_t now_ns = Clock::System().NowNs();
     share.deadline_ns = now_ns + (how.deadline_ns - now_ns) * std::ssize(group) / std::ssize(left);
-    QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
-                              RunGroupAnew(context, share, group, stop));
-    all.ratios.insert(all.ratios.end(), result.ratios.begin(), result.ratios.end());
-    all.contaminated |= result.contaminated;
+    QUOTIENT_ASSIGN_OR_RETURN(const Ratios shown, RunGroupAnew(context, share, group, stop));
+    all.ratios.insert(all.ratios.end(), shown.ratios.begin(), shown.ratios.end());
+    all.contaminated |= shown.contaminated;
   }
   return all;
 }
@@ -285,7 +282,11 @@ absl::Status RunAgain(const MeasureContext& context, const std::vector<Contender
     timing::RatioStatistics& ratio = contenders[i]->ratio;
     Log().info("compiled anew: ratio {:.4f} [{:.4f}, {:.4f}] after {:.4f}", result.ratios[i].value,
                result.ratios[i].interval.low, result.ratios[i].interval.high, ratio.value);
-    ratio = replaces ? result.ratios[i] : timing::Pooled(ratio, result.ratios[i]);
+    if (replaces) {
+      ratio = result.ratios[i];
+    } else if (result.ratios[i].pairs > 0) {
+      ratio = timing::Pooled(ratio, result.ratios[i]);
+    }
   }
   return absl::OkStatus();
 }

@@ -60,7 +60,7 @@ struct Contender {
   timing::RunStatistics runs;
   timing::RatioStatistics ratio;
   std::optional<double> error_norm;  // Relative, of what came out. Nullopt if not compared.
-  // As in Evidence; without pairs if it could not be run on one thread.
+  // As in Evidence; without pairs if it was not run on one thread.
   std::optional<timing::RatioStatistics> cpu_time = {};
 
   // What its gain is told by.
@@ -86,8 +86,7 @@ inline constexpr double kContestConfidence = 0.99;
 //   nothing is known of the candidates (`cpu_time` without pairs).
 // - Some runs show a gain or a loss surely, and the prediction speaks surely against one of that
 //   size. Then these graphs are compiled anew and run again, if half of the time that the first
-//   runs took is left. Code and buffers lie elsewhere in memory then, which can make two equal
-//   graphs differ by six percent.
+//   runs took is left. Code and buffers lie elsewhere in memory then.
 // Candidates that the backend cannot run are thrown away, and `failures` gets a line for each.
 // Fails if the original cannot be run, and with CANCELLED. Must be called in the timing lane.
 absl::StatusOr<Contest> RunContest(const MeasureContext& context, std::vector<Verified> candidates,

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/evidence.h"
@@ -81,7 +80,7 @@ Decision Decide(const MeasureContext& context, Contest contest) {
   for (size_t i = 0; i < contest.contenders.size(); ++i) {
     const Contender& contender = contest.contenders[i];
     const Judgement judgement = JudgeContender(context, contender);
-    decision.by_cpu_time |= contender.cpu_time.has_value();
+    decision.by_cpu_time |= contender.cpu_time.has_value() && contender.cpu_time->pairs > 0;
     decision.considered.push_back(Consider(context, contender, judgement));
     if (!decision.foremost.has_value()) decision.foremost = contender.candidate.packaged.found;
     Log().info(
@@ -97,8 +96,8 @@ Decision Decide(const MeasureContext& context, Contest contest) {
   if (!taken.has_value()) return decision;
   decision.considered[*taken].taken = true;
   Contender& winner = contest.contenders[*taken];
-  decision.winner = {std::move(winner.candidate), ToMeasured(winner.runs, winner.error_norm),
-                     GainOf(winner.decisive().interval)};
+  decision.winner = {std::move(winner.candidate), ToMeasured(winner.runs, winner.error_norm)};
+  if (winner.decisive().pairs > 0) decision.winner->gain = GainOf(winner.decisive().interval);
   if (winner.cpu_time.has_value() || winner.ratio.log_difference > 0) {
     decision.winner->gain_percent = 100 * (1 - winner.decisive().value);
   }

@@ -22,7 +22,8 @@ struct Winner {
   report::Measured measured;  // Empty if nothing was run.
   // Known if it was measured. That of the CPU time if that was compared.
   std::optional<report::PercentRange> gain = {};
-  // The gain itself, where it is not that of the medians in `measured`.
+  // The gain itself, where it is not that of the medians in `measured`; 0 if these say nothing and
+  // nothing else was compared.
   std::optional<double> gain_percent = {};
 };
 
@@ -47,10 +48,10 @@ inline constexpr double kRunsOfRace = 10;
 size_t MostChallengers(const cost::GraphCost& original, double seconds);
 
 // Decides by running the original and all candidates end to end, interleaved, and by what was
-// predicted (Judge). Of several candidates that may be taken, the one
-// that is predicted to be the cheapest is taken, unless another one is surely faster than it.
-// Without candidates the original is measured alone. Candidates that the backend cannot run are
-// thrown away, and `failures` gets a line for each, also if the measurement fails.
+// predicted (Judge). Of several candidates that may be taken, the one that is predicted to be the
+// cheapest is taken, unless another one is surely faster than it. Without candidates the original
+// is measured alone. Candidates that the backend cannot run are thrown away, and `failures` gets a
+// line for each, also if the measurement fails.
 absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          std::vector<Verified> candidates,
                                          const StopCondition& stop,

@@ -180,7 +180,8 @@ bool ShowsSomethingInEachRow(const ClassData& condition) {
 }
 
 // ONNX Runtime's Attention takes the lowest number of a type for -infinity, and a row of nothing
-// else for one without keys, whose result is 0. This is the next number.
+// else for one without keys, whose result is 0. This is the next number; nullopt for other types
+// than float32 and float64.
 std::optional<double> LeastAboveLowest(model::DType dtype) {
   switch (dtype) {
     case model::DType::kFloat32:
@@ -193,11 +194,10 @@ std::optional<double> LeastAboveLowest(model::DType dtype) {
 }
 
 // What has the effect of putting `low`, of that type, in the place of scores where the condition is
-// false. Beside it they are lost in rounding, except in float16.
+// false. Beside it they are lost in rounding, but not in float16.
 ClassId MaskOf(Terms& terms, ClassId condition, ClassId low) {
   if (ShowsSomethingInEachRow(terms.data(condition))) return condition;
   const model::DType dtype = terms.type(low).dtype;
-  if (dtype == model::DType::kFloat16) return ClassId();
   const std::optional<double> least = LeastAboveLowest(dtype);
   if (!least) return ClassId();
   const double number = std::max(terms.data(low).constant->GetDouble(0), *least);

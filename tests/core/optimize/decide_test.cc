@@ -236,6 +236,21 @@ TEST_F(DecideOnABusyMachineTest, WithoutTimeNothingRunsOnOneThreadAndNothingIsTa
   EXPECT_FALSE(decision->winner.has_value());
 }
 
+// It is taken for what it saves, and no gain is told of it.
+TEST_F(DecideOnABusyMachineTest, WithoutTimeASubsetOfTheWorkIsTakenAndNoGainIsTold) {
+  options_.seconds = 1e-6;
+  us_["Erf+"] = 50;
+  AddCandidate(R"(a: float32[4096] = Erf(x)
+                  y: float32[4096] = Erf(a))",
+               98);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_FALSE(decision->by_cpu_time);
+  ASSERT_TRUE(decision->winner.has_value());
+  EXPECT_FALSE(decision->winner->gain.has_value());
+  EXPECT_EQ(decision->winner->gain_percent, 0);
+}
+
 TEST_F(DecideOnABusyMachineTest, WithoutCandidatesNothingRunsOnOneThread) {
   ASSERT_TRUE(Decide().ok());
   EXPECT_EQ(opened_, 0);
