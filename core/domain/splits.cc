@@ -111,10 +111,10 @@ std::vector<Split> FindSplits(const TensorEGraph& tensors, std::span<const ENode
   };
   for (auto& [key, slices] : GroupByAxis(tensors, enodes)) {
     std::map<model::NodeId, Slices> originals;
-    std::erase_if(slices.parts, [&](const Split::Part& part) {
+    std::erase_if(slices.parts, [&, &dim = slices.dim](const Split::Part& part) {
       const model::NodeId node = OriginalSplit(tensors, part.slice);
       if (!node.valid()) return false;
-      originals.try_emplace(node, Slices{.dim = slices.dim}).first->second.parts.push_back(part);
+      originals.try_emplace(node, Slices{.dim = dim}).first->second.parts.push_back(part);
       return true;
     });
     for (auto& [node, parts] : originals) keep(TakeDisjoint(parts));

@@ -139,12 +139,11 @@ class Observer {
     }
     if (at == plan_.code.size()) return near;
     const Instruction& step = plan_.code[at];
-    NearMatch::Missing& missing = near.missing.emplace();
-    missing.step = step;
-    missing.term = plan_.terms[at];
+    NearMatch::Missing missing = {.step = step, .term = plan_.terms[at]};
     if (step.input != kNoIndex) missing.in = machine_->reg(step.input);
     if (step.other != kNoIndex) missing.other = machine_->reg(step.other);
     missing.op = step.op_bound ? machine_->ops()[step.op_variable] : step.op;
+    near.missing = missing;
     return near;
   }
 

@@ -35,7 +35,7 @@ void FusionTable::AddConsumer(const Problem& problem, std::span<const Fusion* co
     const ClassId child = graph.class_of(fusion->producer);
     if (fusion->saving <= 0 || !std::isfinite(problem.cost.Cost(fusion->producer))) continue;
     // A child that is used twice has another user.
-    if (std::ranges::equal_range(uses, child).size() != 1) continue;
+    if (std::ranges::count(uses, child) != 1) continue;
     fused.push_back({child, {fusion->producer, fusion->saving}});
   }
   const auto child_of = [](const auto& each) { return each.first; };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <ranges>
 #include <span>
 
 #include "core/egraph/grouped_list.h"
@@ -49,7 +48,8 @@ class Examination {
   // True if something changed.
   bool Sweep(std::span<const Class> component) {
     bool changed = false;
-    for (const Class id : component | std::views::reverse) {  // Mostly children first.
+    for (auto at = component.rbegin(); at != component.rend(); ++at) {  // Mostly children first.
+      const Class id = *at;
       Set common;
       common.fill(~uint64_t{0});
       for (const Node node : instance_.nodes[id.value()]) {

@@ -21,8 +21,7 @@ class Repeater {
  public:
   // `source` is borrowed, and so is `out`, which has everything but nodes, initializers and
   // outputs.
-  Repeater(const GraphProto& source, Borders borders, GraphProto* out)
-      : source_(source), out_(*out) {
+  Repeater(const GraphProto& source, Borders borders, GraphProto* out) : out_(*out) {
     const bool elsewhere = borders == Borders::kElsewhere;
     for (const ValueInfoProto& input : source.input()) shared_.insert(input.name());
     Names outputs;
@@ -80,7 +79,6 @@ class Repeater {
     for (std::string& output : *added.mutable_output()) output = Renamed(output, copy);
   }
 
-  const GraphProto& source_;
   GraphProto& out_;
   absl::flat_hash_map<std::string, const TensorProto*> initializers_;
   Names shared_;                            // Values that are there once.

@@ -13,8 +13,7 @@ namespace quotient::optimize {
 WhyNot::WhyNot(const Job& job) : job_(job) {
   std::vector<std::string> texts = job.options.why_not;
   std::ranges::sort(texts);
-  const auto repeated = std::ranges::unique(texts);
-  texts.erase(repeated.begin(), repeated.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   for (const std::string& text : texts) {
     const absl::StatusOr<Question> question = ParseQuestion(text);
     if (!question.ok()) continue;

@@ -187,7 +187,9 @@ void SearchTiledUnary(const View& view, std::span<const ENodeId> anchors, const 
       if (range) tiles[{x, range->axis}].push_back({*range, enode});
     }
   }
-  for (auto& [key, group] : tiles) {
+  for (auto& [key, slices] : tiles) {
+    const ClassId x = key.first;
+    std::vector<Tile>& group = slices;
     std::sort(group.begin(), group.end(),
               [](const Tile& a, const Tile& b) { return a.range.begin < b.range.begin; });
     int64_t position = 0;
@@ -196,15 +198,14 @@ void SearchTiledUnary(const View& view, std::span<const ENodeId> anchors, const 
       tiled &= tile.range.begin == position;
       position = tile.range.end;
     }
-    if (!tiled || NumberAt(view.type(key.first), static_cast<int>(key.second)) != position)
-      continue;
+    if (!tiled || NumberAt(view.type(x), static_cast<int>(key.second)) != position) continue;
     // Each f that is applied to the first Slice must be applied to all others, too.
     const ClassId first = view.graph().class_of(group[0].slice);
     bool more = true;
     ForEachNarrowParent(view, first, [&](ENodeId user) {
       const auto outer = view.graph().node(user);
       if (!IsUnary(view.word(user)) || outer.children.size() != 1) return true;
-      SiteMatch match{{key.first}, {outer.op}, {}};
+      SiteMatch match{{x}, {outer.op}, {}};
       for (const Tile& tile : group) {
         const ClassId operand[] = {view.graph().class_of(tile.slice)};
         const auto applied = view.graph().Lookup(outer.op, operand);

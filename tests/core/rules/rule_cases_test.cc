@@ -200,8 +200,9 @@ TEST(RuleTable, RespectsTheOpsetLimit) {
         std::pair("swish", 24), std::pair("slice-shape", 15)}) {
     for (const int limit : {opset - 1, opset}) {
       const std::vector<RuleCase>& cases = RuleCases();
-      const auto test = std::find_if(cases.begin(), cases.end(),
-                                     [&](const RuleCase& c) { return c.rule == rule; });
+      const auto test =
+          std::find_if(cases.begin(), cases.end(),
+                       [&, &name = rule](const RuleCase& c) { return c.rule == name; });
       ASSERT_NE(test, cases.end());
       TensorEGraph tensors = Import(ParseStatic(test->fires));
       ASSERT_OK_AND_ASSIGN(const RuleSet set,

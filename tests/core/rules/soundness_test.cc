@@ -132,8 +132,9 @@ constexpr const char* kBuckets[] = {
     "r = Clip(d) {min=0.0, max=100.0}\nz = Cast(r) {to=7}",
     "r = Transpose(d) {perm=[1,0]}\nz = Floor(r)",
     "r = Slice(d) {starts=[1], ends=[7], axes=[1]}\nz = Floor(r)",
-    "a = Slice(d) {starts=[0], ends=[4], axes=[1]}\nb = Slice(d) {starts=[4], ends=[8], axes=[1]}\n"
-    "r = Relu(a)\ns = Relu(b)\nj = Concat(s, r) {axis=1}\nz = Cast(j) {to=6}",
+    ("a = Slice(d) {starts=[0], ends=[4], axes=[1]}\n"
+     "b = Slice(d) {starts=[4], ends=[8], axes=[1]}\n"
+     "r = Relu(a)\ns = Relu(b)\nj = Concat(s, r) {axis=1}\nz = Cast(j) {to=6}"),
     "r = Reshape(d) {shape=[4,4]}\ns = Mul(r, one)\nt = Neg(s)\nz = Ceil(t)",
     "r = Mul(d, two)\ns = Add(r, one)\nz = Cast(s) {to=7}",
     "r = Neg(d)\ni = Identity(f)\nu = Div(i, five)\nv = Div(u, rest)\nz = Floor(v)\ny = Add(r, z)",

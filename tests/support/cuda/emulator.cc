@@ -35,6 +35,7 @@ class EmulatedLibrary {
     if (handle == nullptr) return absl::InternalError(dlerror());
     auto library = std::make_shared<EmulatedLibrary>();
     library->handle_ = handle;
+    const absl::MutexLock lock(&library->running);
     library->place = static_cast<Place*>(library->Find("quotient_emulation_place"));
     return library;
   }
