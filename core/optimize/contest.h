@@ -54,13 +54,14 @@ struct MeasureContext {
   std::function<absl::StatusOr<std::shared_ptr<Device>>()> one_thread = {};
 };
 
-// A candidate that was run against the original.
+// A candidate that was run against the original, with all threads or on one.
 struct Contender {
   Verified candidate;
-  timing::RunStatistics runs;
-  timing::RatioStatistics ratio;
-  std::optional<double> error_norm;  // Relative, of what came out. Nullopt if not compared.
-  // As in Evidence; without pairs if it was not run on one thread.
+  // With all threads. Without pairs if it was run on one, or not at all.
+  timing::RunStatistics runs = {};
+  timing::RatioStatistics ratio = {};
+  std::optional<double> error_norm = {};  // Relative, of what came out. Nullopt if not compared.
+  // As in Evidence. Without pairs if it was to run on one thread and did not.
   std::optional<timing::RatioStatistics> cpu_time = {};
 
   // What its gain is told by.
@@ -70,7 +71,7 @@ struct Contender {
 };
 
 struct Contest {
-  timing::RunStatistics original;
+  timing::RunStatistics original;  // With all threads.
   std::optional<double> original_error_norm;
   std::vector<Contender> contenders;
   bool contaminated = false;  // Other work on the machine disturbed most runs.
@@ -79,11 +80,11 @@ struct Contest {
 // The confidence of the intervals of all ratios.
 inline constexpr double kContestConfidence = 0.99;
 
-// Runs all of them end to end, interleaved, for about `context.options.seconds`. What is left of
-// that time is used in two cases:
-// - Other work on the machine disturbs most runs. Then all of them run on one thread as well, whose
-//   CPU time such work hardly changes, for as long again if need be. If even that is too short,
-//   nothing is known of the candidates (`cpu_time` without pairs).
+// Runs all of them end to end, interleaved, for about `context.options.seconds`, but:
+// - If other work on the machine disturbs runs, which runs of the original alone tell before
+//   anything else is compiled, all of them run on one thread instead, whose CPU time such work
+//   hardly changes. If there is no time for that, each candidate is only run once, and nothing is
+//   known of the time that it takes (`cpu_time` without pairs).
 // - Some runs show a gain or a loss surely, and the prediction speaks surely against one of that
 //   size. Then these graphs are compiled anew and run again, if half of the time that the first
 //   runs took is left. Code and buffers lie elsewhere in memory then.

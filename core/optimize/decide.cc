@@ -59,7 +59,9 @@ report::Considered Consider(const MeasureContext& context, const Contender& cont
           .predicted_percent = HaveSameEstimates(context.cost, packaged.cost)
                                    ? std::optional(PredictedGain(context.cost, packaged.cost))
                                    : std::nullopt,
-          .measured_percent = GainOf(contender.ratio.interval),
+          .measured_percent = contender.ratio.pairs > 0
+                                  ? std::optional(GainOf(contender.ratio.interval))
+                                  : std::nullopt,
           .cpu_time_percent = contender.cpu_time.has_value() && contender.cpu_time->pairs > 0
                                   ? std::optional(GainOf(contender.cpu_time->interval))
                                   : std::nullopt,

@@ -111,7 +111,7 @@ Judgement Judge(const Evidence& evidence) {
                                   : BeliefFromRuns(ratio, evidence.confidence);
   Judgement judgement;
   judgement.belief = Combine(evidence.prediction, runs);
-  judgement.probability = ProbabilityBelow(judgement.belief, std::log(1 - kLeastGain));
+  judgement.probability = ProbabilityBelow(judgement.belief, 0);
   const bool are_enough = ratio.pairs >= kFewestPairs;
   const bool is_slower =
       ratio.surely_slower() && (!by_cpu_time || ratio.interval.low > 1 + kLeastLoss);
@@ -121,7 +121,8 @@ Judgement Judge(const Evidence& evidence) {
     judgement.grounds = Grounds::kMeasured;
   } else if (evidence.does_subset_of_work) {
     judgement.grounds = Grounds::kSubsetOfWork;
-  } else if (judgement.probability >= kSureProbability) {
+  } else if (judgement.probability >= kSureProbability &&
+             judgement.belief.mean <= std::log(1 - kLeastGain)) {
     judgement.grounds = Grounds::kPredictedAndMeasured;
   }
   return judgement;

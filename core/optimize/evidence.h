@@ -64,7 +64,7 @@ struct Evidence {
 struct Judgement {
   report::Grounds grounds = report::Grounds::kNotSure;
   Belief belief;           // By everything that is known.
-  double probability = 0;  // That it gains at least kLeastGain.
+  double probability = 0;  // That it is faster.
 
   bool takes() const {
     return grounds != report::Grounds::kNotSure && grounds != report::Grounds::kSurelySlower;
@@ -79,7 +79,8 @@ struct Judgement {
 //                            of the medians, and the gain is at least kLeastGain; not by CPU times;
 //   subset of the work       it does a subset of the original's work, so it is taken even if noise
 //                            hides the gain;
-//   predicted and measured   by both together it gains with a probability of at least 95 %;
+//   predicted and measured   by both together it is faster with a probability of at least 95 %, and
+//                            the gain is expected to be at least kLeastGain;
 //   not sure                 none of these: not taken.
 Judgement Judge(const Evidence& evidence);
 

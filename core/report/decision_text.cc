@@ -47,10 +47,12 @@ std::string Figures(const Considered& candidate) {
   if (candidate.measured_percent.has_value()) {
     absl::StrAppendFormat(&text, ", measured %.1f to %.1f %%", candidate.measured_percent->low,
                           candidate.measured_percent->high);
-    if (candidate.cpu_time_percent.has_value()) {
-      absl::StrAppendFormat(&text, ", by CPU time of one thread %.1f to %.1f %%",
-                            candidate.cpu_time_percent->low, candidate.cpu_time_percent->high);
-    }
+  }
+  if (candidate.cpu_time_percent.has_value()) {
+    absl::StrAppendFormat(&text, ", by CPU time of one thread %.1f to %.1f %%",
+                          candidate.cpu_time_percent->low, candidate.cpu_time_percent->high);
+  }
+  if (candidate.measured_percent.has_value() || candidate.cpu_time_percent.has_value()) {
     absl::StrAppendFormat(&text, ", expected %.1f %%", candidate.expected_percent);
   }
   return text;
@@ -102,7 +104,7 @@ std::vector<std::string> DecisionLines(const Report& report) {
 absl::string_view IntervalText(const Report& report) {
   const auto taken = std::ranges::find_if(report.considered, &Considered::taken);
   if (taken != report.considered.end() && taken->cpu_time_percent.has_value()) {
-    return "by the CPU time of runs on one thread: other work disturbed the runs that are shown";
+    return "by the CPU time of runs on one thread, since other work disturbed the machine";
   }
   return "by the lower quartiles of the runs, which noise moves less than medians";
 }

@@ -49,7 +49,9 @@ std::string HowSure(const Report& report) {
   const double top =
       1.05 * std::max(report.original.measured.p90_us, report.optimized.measured.p90_us);
   if (!(top > 0)) return "";
-  const auto stripe = [top](absl::string_view label, const Measured& m, absl::string_view cls) {
+  const auto stripe = [top](absl::string_view label, const Measured& m,
+                            absl::string_view cls) -> std::string {
+    if (m.runs == 0) return "";
     return absl::StrFormat(
         "<div class=\"soft\">%s: median %s, p10 %s, p90 %s</div><div class=\"range\"><i "
         "class=\"%s\" "

@@ -78,11 +78,11 @@ struct Considered {
   Grounds grounds = Grounds::kNotSure;
   std::optional<double> predicted_percent = {};       // As Report::predicted_speedup_percent.
   std::optional<PercentRange> measured_percent = {};  // As Report::speedup_interval.
-  // How much less CPU time runs on one thread take. Known where other work on the machine disturbed
-  // the runs that `measured_percent` is of, and decides instead of these.
+  // How much less CPU time runs on one thread take. Compared where other work on the machine
+  // disturbs runs with all threads.
   std::optional<PercentRange> cpu_time_percent = {};
   double expected_percent = 0;             // By the prediction and by what decides.
-  std::optional<double> probability = {};  // The probability of a gain, by both.
+  std::optional<double> probability = {};  // That it is faster, by both.
   bool taken = false;                      // Whether this is the result.
   // Its place among the graphs that the search chose; nullopt for others. Not in the JSON.
   std::optional<size_t> found = {};

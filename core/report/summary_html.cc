@@ -91,8 +91,10 @@ std::string SummarySection(const Report& report) {
   if (report.ran()) {
     absl::StrAppend(&cards, Card("original", TimeText(report.original.measured.median_us),
                                  Counted(report.original.measured.runs, "run") + ", median"));
-    absl::StrAppend(&cards, Card("optimized", TimeText(report.optimized.measured.median_us),
-                                 Counted(report.optimized.measured.runs, "run") + ", median"));
+    if (report.optimized.measured.runs > 0) {
+      absl::StrAppend(&cards, Card("optimized", TimeText(report.optimized.measured.median_us),
+                                   Counted(report.optimized.measured.runs, "run") + ", median"));
+    }
   }
   absl::StrAppend(
       &cards,

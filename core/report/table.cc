@@ -33,6 +33,11 @@ std::string Microseconds(double us) {
   return absl::StrFormat("%.1f us", us);
 }
 
+// The time of runs, if there were any.
+std::string OfRuns(const Measured& measured, double us) {
+  return measured.runs > 0 ? Microseconds(us) : "not run";
+}
+
 std::string Cell(const std::optional<double>& us, absl::string_view source) {
   return us ? absl::StrCat(EstimateMark(source == "estimated"), Microseconds(*us)) : "-";
 }
@@ -55,16 +60,19 @@ void AppendFigures(const Report& report, std::string* out) {
           ? absl::StrFormat("%.1f %%", *report.predicted_speedup_percent)
           : "unknown");
   if (!report.ran()) return;
-  row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
+  row("measured", Microseconds(before.measured.median_us),
+      OfRuns(after.measured, after.measured.median_us),
       absl::StrFormat("%.1f %%", report.speedup_percent));
   if (report.speedup_interval.has_value()) {
     row("  between*", "", "",
         absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,
                         report.speedup_interval->high));
   }
+  const bool both = after.measured.runs > 0;
   row("  p10..p90", absl::StrCat(Microseconds(before.measured.p10_us), ".."),
-      absl::StrCat(Microseconds(after.measured.p10_us), ".."), "");
-  row("", Microseconds(before.measured.p90_us), Microseconds(after.measured.p90_us), "");
+      both ? absl::StrCat(Microseconds(after.measured.p10_us), "..") : "", "");
+  row("", Microseconds(before.measured.p90_us), both ? Microseconds(after.measured.p90_us) : "",
+      "");
   if (report.speedup_interval.has_value()) {
     absl::StrAppend(out, "  * with 99 % confidence, ", IntervalText(report), "\n");
   }

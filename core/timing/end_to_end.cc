@@ -40,8 +40,7 @@ class Measurement {
         us = sample.us;
         if (us > options_.budget_seconds * 1e5) break;
       }
-      runs_[i] = static_cast<int>(
-          std::clamp(std::ceil(options_.sample_us / std::max(us, 1e-3)), 1.0, 1000.0));
+      runs_[i] = RunsPerSample(us);
       slowest_us = std::max(slowest_us, us);
     }
     warm_ = slowest_us < options_.warm_below_us;
@@ -74,6 +73,23 @@ class Measurement {
       last_turn_ns_ = probe_.NowNs() - start;
     }
     return absl::OkStatus();
+  }
+
+  // Of the first executable.
+  absl::StatusOr<Disturbance> LookForDisturbance() {
+    QUOTIENT_ASSIGN_OR_RETURN(const Sample first, TimeRuns(0, 1));
+    runs_[0] = RunsPerSample(first.us);
+    if (runs_[0] == 1) samples_.push_back({first});
+    constexpr int kEnough = 2;
+    const auto count = [this](bool clean) {
+      return std::ranges::count_if(samples_,
+                                   [&](const auto& row) { return row[0].clean == clean; });
+    };
+    while (count(true) < kEnough && count(false) < kEnough) {
+      QUOTIENT_ASSIGN_OR_RETURN(const Sample sample, TimeRuns(0, runs_[0]));
+      samples_.push_back({sample});
+    }
+    return Disturbance{RunsOf(0), count(false) >= kEnough};
   }
 
   EndToEndResult Result() const {
@@ -110,6 +126,11 @@ class Measurement {
       }
     }
     return absl::OkStatus();
+  }
+
+  int RunsPerSample(double run_us) const {
+    return static_cast<int>(
+        std::clamp(std::ceil(options_.sample_us / std::max(run_us, 1e-3)), 1.0, 1000.0));
   }
 
   absl::StatusOr<Sample> TimeRuns(size_t i, int runs) {
@@ -275,6 +296,12 @@ RatioStatistics Pooled(const RatioStatistics& a, const RatioStatistics& b) {
           .of_medians = std::sqrt(a.of_medians * b.of_medians),
           .pairs = a.pairs + b.pairs,
           .log_difference = std::abs(std::log(a.value / b.value))};
+}
+
+absl::StatusOr<Disturbance> LookForDisturbance(kernels::Executable& executable,
+                                               const EndToEndOptions& options, os::Probe& probe) {
+  kernels::Executable* const executables[] = {&executable};
+  return Measurement(executables, options, probe).LookForDisturbance();
 }
 
 absl::StatusOr<EndToEndResult> MeasureEndToEnd(std::span<kernels::Executable* const> executables,

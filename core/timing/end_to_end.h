@@ -89,6 +89,17 @@ struct EndToEndResult {
   bool contaminated = false;
 };
 
+// What a few runs of one executable show of the machine.
+struct Disturbance {
+  RunStatistics runs;
+  bool disturbed = false;  // Whether two samples of at most three were contaminated (probe.h).
+};
+
+// Runs an executable, which has run before, for two or three samples. Must be called in the timing
+// lane. Returns its errors.
+absl::StatusOr<Disturbance> LookForDisturbance(kernels::Executable& executable,
+                                               const EndToEndOptions& options, os::Probe& probe);
+
 // Measures executables whose inputs have been set. Must be called in the timing lane (lane.h).
 // Returns the errors of the executables, and CANCELLED if the token of `stop` is set. A deadline in
 // `stop` ends the measurement early, but not before min_turns.

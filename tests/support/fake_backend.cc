@@ -91,7 +91,7 @@ class FakeExecutable : public Executable {
 
   // The device has a clock of its own, so that no machine's clock decides what is measured.
   std::optional<DeviceReading> reading() const override {
-    return DeviceReading{last_us_, !options_.disturbed};
+    return DeviceReading{last_us_, !options_.disturbed || !options_.disturbed()};
   }
 
   absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {

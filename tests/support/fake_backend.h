@@ -43,7 +43,8 @@ struct FakeOptions {
   std::vector<FakePlan> plans = {{}};
   std::function<absl::Status()> health;  // Empty: always OK.
   bool runs_files = false;
-  bool disturbed = false;  // Whether other work disturbs all runs of whole graphs.
+  // Whether other work disturbs a run of a whole graph, asked after each. Empty: never.
+  std::function<bool()> disturbed;
   // By how much a run of a whole graph takes longer than its kernels. Empty: not at all.
   std::function<double(const model::Graph& graph)> overhead_us;
 };

@@ -89,7 +89,7 @@ def measure_shapes(path, inputs):
 def of_report(report):
     """The figures of a report that a table shows. Times are in milliseconds, gains in percent."""
     original, optimized = report["original"], report["optimized"]
-    measured = original["measured_us"]["median"]
+    measured, after = original["measured_us"]["median"], optimized["measured_us"]["median"]
     return {
         "outcome": report["outcome"],
         "device": report["device"]["name"],
@@ -100,7 +100,7 @@ def of_report(report):
         "predicted_gain": report["predicted_speedup_percent"],
         "measured_gain": report["speedup_percent"],
         "result_predicted_of_measured":
-            measured and optimized["predicted_us"] / optimized["measured_us"]["median"],
+            after and optimized["predicted_us"] / after,
         "phase_seconds": json.dumps(report["phase_seconds"]),
         "rewrites": len(report["journal"]),
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@
 namespace quotient::optimize {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -142,9 +144,10 @@ class DecideOnABusyMachineTest : public DecideByRunningTest {
         &clock_, {.run_us = [this](const kernels::KernelSpec& spec, int) -> absl::StatusOr<double> {
                     const absl::StatusOr<double> us = RunUs(spec);
                     if (!us.ok()) return us;
+                    ops_.insert(spec.op);
                     return *us * rng_.Uniform(0.7, 1.3);
                   },
-                  .disturbed = true});
+                  .disturbed = [this] { return ++runs_ > quiet_runs_; }});
     one_thread_ = [this]() -> absl::StatusOr<std::shared_ptr<Device>> {
       ++opened_;
       auto backend = kernels::fake::NewFakeBackend(
@@ -163,6 +166,9 @@ class DecideOnABusyMachineTest : public DecideByRunningTest {
   }
 
   timing::MemoryStore store_;
+  int quiet_runs_ = 0;         // How many runs are not disturbed before the others are.
+  int runs_ = 0;               // Of whole graphs, with all threads.
+  std::set<std::string> ops_;  // What was run with all threads.
   // Of runs on one thread, by operator. Not positive for one that cannot run so; 100 for others.
   std::map<std::string, double> cpu_us_;
   int opened_ = 0;
@@ -188,6 +194,37 @@ TEST_F(DecideOnABusyMachineTest, CpuTimeOnOneThreadDecides) {
   ASSERT_TRUE(decision->winner.has_value());
   EXPECT_NEAR(*decision->winner->gain_percent, decision->considered[0].taken ? 10 : 20, 1e-9);
   EXPECT_NEAR(decision->winner->gain->low, *decision->winner->gain_percent, 1e-9);
+}
+
+// What a candidate would take with all threads would say nothing.
+TEST_F(DecideOnABusyMachineTest, OnlyTheOriginalRunsWithAllThreads) {
+  cpu_us_["Neg"] = 90;
+  AddCandidate("y: float32[4096] = Neg(x)", 90);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_THAT(ops_, ElementsAre("Erf"));
+  EXPECT_GT(decision->original.runs, 0);
+  ASSERT_TRUE(decision->winner.has_value());
+  EXPECT_EQ(decision->winner->measured.runs, 0);
+  EXPECT_FALSE(decision->considered[0].measured_percent.has_value());
+}
+
+TEST_F(DecideOnABusyMachineTest, ARaceThatIsDisturbedLaterIsHeldOnOneThread) {
+  quiet_runs_ = 100;
+  us_["Neg"] = 50;
+  cpu_us_["Neg"] = 90;
+  options_.graphs_at_once = 2;
+  AddCandidate("y: float32[4096] = Neg(x)", 90);
+  AddCandidate("y: float32[4096] = Abs(x)", 91);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_THAT(ops_, Contains("Neg"));
+  EXPECT_TRUE(decision->disturbed);
+  EXPECT_TRUE(decision->by_cpu_time);
+  ASSERT_EQ(decision->considered.size(), 2u);
+  ASSERT_TRUE(decision->winner.has_value());
+  EXPECT_NEAR(*decision->winner->gain_percent, 10, 1e-9);
+  ASSERT_TRUE(decision->considered[1].cpu_time_percent.has_value());
 }
 
 TEST_F(DecideOnABusyMachineTest, WhatIsFasterByTheDisturbedRunsAloneIsNotTaken) {
@@ -220,19 +257,20 @@ TEST_F(DecideOnABusyMachineTest, WhatCannotRunOnOneThreadLosesNothingButItself) 
   AddCandidate("y: float32[4096] = Neg(x)", 101);
   const absl::StatusOr<Decision> decision = Decide();
   ASSERT_TRUE(decision.ok()) << decision.status();
-  ASSERT_EQ(decision->considered.size(), 2u);
-  EXPECT_FALSE(decision->considered[0].cpu_time_percent.has_value());
-  EXPECT_FALSE(decision->considered[0].taken);
-  EXPECT_TRUE(decision->considered[1].taken);
+  ASSERT_EQ(decision->considered.size(), 1u);
+  EXPECT_TRUE(decision->considered[0].taken);
+  EXPECT_THAT(failures_, ElementsAre(HasSubstr("not on one thread")));
 }
 
-TEST_F(DecideOnABusyMachineTest, WithoutTimeNothingRunsOnOneThreadAndNothingIsTaken) {
+TEST_F(DecideOnABusyMachineTest, WithoutTimeCandidatesRunOnceAndAreNotTaken) {
   options_.seconds = 1e-6;
   us_["Neg"] = 50;
+  cpu_us_["Neg"] = 50;
   AddCandidate("y: float32[4096] = Neg(x)", 50);
   const absl::StatusOr<Decision> decision = Decide();
   ASSERT_TRUE(decision.ok()) << decision.status();
-  EXPECT_EQ(opened_, 0);
+  ASSERT_EQ(decision->considered.size(), 1u);
+  EXPECT_FALSE(decision->considered[0].cpu_time_percent.has_value());
   EXPECT_FALSE(decision->winner.has_value());
 }
 

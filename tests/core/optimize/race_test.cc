@@ -192,7 +192,7 @@ TEST_F(RaceTest, ThereAreNoVariantsIfMakingThemTakesTooLong) {
 
 // Two threads of a busy machine wait for each other, so the device is opened for one as well.
 TEST_F(RaceTest, OnABusyMachineGraphsRunOnOneThread) {
-  fake_.disturbed = true;
+  fake_.disturbed = [] { return true; };
   options_.threads = 2;
   Search();
   const RaceResult race = RaceThem();
@@ -202,7 +202,7 @@ TEST_F(RaceTest, OnABusyMachineGraphsRunOnOneThread) {
 }
 
 TEST_F(RaceTest, OneThreadTellsItsCpuTimeByItself) {
-  fake_.disturbed = true;
+  fake_.disturbed = [] { return true; };
   Search();
   const RaceResult race = RaceThem();
   ASSERT_OK(race.decision.status());

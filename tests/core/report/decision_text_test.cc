@@ -46,7 +46,6 @@ TEST(DecisionTextTest, WhatWasMeasuredStandsBesideThePrediction) {
 TEST(DecisionTextTest, WhereTheMachineIsBusyCpuTimeIsNamed) {
   Report report;
   report.considered = {{.predicted_percent = 20,
-                        .measured_percent = PercentRange{-10, 30},
                         .cpu_time_percent = PercentRange{1.5, 2.5},
                         .expected_percent = 2,
                         .taken = true}};

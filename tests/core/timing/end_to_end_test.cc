@@ -112,6 +112,35 @@ TEST_F(EndToEndTest, OnABusyMachineVisitsAreCompared) {
   }
 }
 
+TEST_F(EndToEndTest, TwoSamplesTellWhetherRunsAreDisturbed) {
+  struct Case {
+    std::vector<bool> interrupted;  // By run.
+    bool disturbed;
+    int runs;
+  };
+  for (const Case& each :
+       {Case{{true, true}, true, 2}, Case{{false, false}, false, 2},
+        Case{{true, false, true}, true, 3}, Case{{false, true, false}, false, 3}}) {
+    log_.clear();
+    const auto a = Make('a', [&](int run) {
+      if (each.interrupted[run]) probe_.Interrupt();
+      return 10'000 + run;
+    });
+    ASSERT_OK_AND_ASSIGN(const Disturbance found, LookForDisturbance(*a, options_, probe_));
+    EXPECT_EQ(found.disturbed, each.disturbed);
+    EXPECT_EQ(std::ssize(log_), each.runs);
+    EXPECT_GE(found.runs.min_us, 10'000);
+  }
+}
+
+TEST_F(EndToEndTest, ShortRunsAreRepeatedToSeeWhetherTheyAreDisturbed) {
+  const auto a = Make('a', [](int) { return 100; });
+  ASSERT_OK_AND_ASSIGN(const Disturbance found, LookForDisturbance(*a, options_, probe_));
+  EXPECT_FALSE(found.disturbed);
+  EXPECT_EQ(log_.size(), 1u + 2 * 20);
+  EXPECT_DOUBLE_EQ(found.runs.median_us, 100);
+}
+
 TEST_F(EndToEndTest, TheFastestSampleOfADisturbedVisitCounts) {
   const auto a = Make('a', [this](int run) {
     probe_.Interrupt();
