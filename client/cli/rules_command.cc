@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "client/cli/commands.h"
 #include "client/cli/local.h"
 #include "client/cli/rule_stats.h"
@@ -27,11 +28,22 @@ RecordedCertificate CertificateOf(const std::string& rule) {
   return found == rules::Certificates().end() ? RecordedCertificate{.tier = "none"} : found->second;
 }
 
+// The family of each rule.
+absl::flat_hash_map<std::string, std::string> Families() {
+  absl::flat_hash_map<std::string, std::string> families;
+  for (const rules::Family& family : rules::AllFamilies()) {
+    for (const std::string& rule : rules::RuleNames({&family, 1})) families[rule] = family.name;
+  }
+  return families;
+}
+
 void PrintJson(const rules::RuleSet& set) {
+  const auto families = Families();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const egraph::Rule* const rule : set.rules()) {
     const RecordedCertificate certificate = CertificateOf(rule->name());
     list.push_back({{"name", rule->name()},
+                    {"family", families.at(rule->name())},
                     {"equation", rule->equation()},
                     {"certificate",
                      {{"tier", certificate.tier},

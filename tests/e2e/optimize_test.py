@@ -172,6 +172,7 @@ class CommandLineTest(harness.TestCase):
         self.assertRegex(self.quotient("rules").out, r"(?m)^conv-sum +exact +\d+ +\d+  Conv\(x, a\) \+ Conv\(x, b\) = ")
         for rule in self.quotient("rules", "--json").json():
             self.assertIn(rule["certificate"]["tier"], ("exact", "exact for any function", "numeric"), rule["name"])
+            self.assertTrue(rule["family"], rule["name"])
             self.assertNotIn("=>", rule["equation"])
             # Not the last line of an explanation alone.
             self.assertRegex(rule["equation"], r"=| is ", rule["name"])

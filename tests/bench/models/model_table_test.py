@@ -164,6 +164,23 @@ class ModelTableTest(unittest.TestCase):
         self.assertNotEqual(0, status)
         self.assertIn("/no/such/program", errors)
 
+    def test_a_family_is_worth_what_the_answer_without_it_lacks(self):
+        model = model_of(self.weight, ["Relu"])
+        model.graph.initializer.append(numpy_helper.from_array(self.weight + 1, "v"))
+        model.graph.node.insert(1, helper.make_node("MatMul", ["x", "v"], ["t"]))
+        model.graph.node.insert(2, helper.make_node("Add", ["t0", "t"], ["sum"]))
+        model.graph.node[3].input[0] = "sum"
+        self.save("m.onnx", model)
+        folder = self.folder / "families"
+        ran = subprocess.run([sys.executable, TABLE.with_name("family_table.py"), self.folder, "--device", "model:h200",
+                              "--quotient", QUOTIENT, "--out", folder, "--csv", self.folder / "t.csv"],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
+        with open(self.folder / "t.csv", newline="") as file:
+            rows = {row["family"]: row for row in csv.DictReader(file)}
+        row = rows["matmul"]
+        self.assertLess(float(row["with_ms"]), float(row["without_ms"]))
+        self.assertLessEqual(float(row["without_ms"]), float(row["before_ms"]))
 
 if __name__ == "__main__":
     unittest.main()
