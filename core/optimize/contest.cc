@@ -83,11 +83,7 @@ class OneThreadRace {
     const bool has_time = HasTime(contest, start_ns);
     std::vector<Verified> candidates = CandidatesOf(std::exchange(contest.contenders, {}));
     if (!has_time) {
-      for (Runnable& each : TryAll(context_, std::move(candidates), failures)) {
-        contest.contenders.push_back({.candidate = std::move(each.candidate),
-                                      .error_norm = each.tried.error_norm,
-                                      .cpu_time = timing::RatioStatistics{}});
-      }
+      for (Verified& candidate : candidates) RunOnce(std::move(candidate), &contest, failures);
       return contest;
     }
     QUOTIENT_ASSIGN_OR_RETURN(const Tried tried, TryOriginal(context_));
@@ -108,6 +104,16 @@ class OneThreadRace {
     MeasureOptions options = context.options;
     options.threads = 1;
     return options;
+  }
+
+  void RunOnce(Verified candidate, Contest* contest, std::vector<std::string>* failures) const {
+    std::vector<Verified> one;
+    one.push_back(std::move(candidate));
+    for (Runnable& each : TryAll(context_, std::move(one), failures)) {
+      contest->contenders.push_back({.candidate = std::move(each.candidate),
+                                     .error_norm = each.tried.error_norm,
+                                     .cpu_time = timing::RatioStatistics{}});
+    }
   }
 
   // Whether the fewest turns of all of them fit into the time, or take no longer than a race that
