@@ -126,7 +126,8 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
 }
 
 bool GainsByModel(const cost::GraphCost& original, const cost::GraphCost& candidate) {
-  return candidate.total_us < original.total_us * (1 - kLeastGain) && Runs(candidate);
+  constexpr double kLeastPredictedGain = 0.002;
+  return candidate.total_us < original.total_us * (1 - kLeastPredictedGain) && Runs(candidate);
 }
 
 Decision DecideByModel(const cost::GraphCost& original, std::vector<Verified> candidates) {

@@ -110,6 +110,12 @@ TEST(Belief, WhatIsFarFromThePredictionIsASurprise) {
   EXPECT_TRUE(IsSurprising(Runs(0.94, 0.01), kConfidence, {})) << "nothing was predicted";
 }
 
+// A model that is compiled again is faster or slower by as much.
+TEST(Judge, AGainThatIsTooSmallIsNotTakenHoweverSureItIs) {
+  EXPECT_EQ(JudgeRuns(Runs(0.996, 0.0005), 0.996).grounds, Grounds::kNotSure);
+  EXPECT_EQ(JudgeRuns(Runs(0.994, 0.0005), 0.994).grounds, Grounds::kMeasured);
+}
+
 // Where the machine is busy, what runs took tells little, and CPU times are compared as well.
 Judgement JudgeBusy(double ratio, double cpu_time_ratio, bool does_subset_of_work = false) {
   return Judge({.ratio = Runs(ratio, 0.1),
