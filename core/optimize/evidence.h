@@ -19,8 +19,8 @@
 
 namespace quotient::optimize {
 
-// A gain below this is not worth changing a model for, however sure it is. Runs show no smaller one:
-// the same graph compiled again takes longer or shorter by about half of it.
+// A gain below this is not worth changing a model for, however sure it is. Runs show no smaller
+// one: the same graph compiled again takes longer or shorter by about half of it.
 inline constexpr double kLeastGain = 0.005;
 
 struct Belief {
