@@ -18,7 +18,8 @@
 //      by 1 % for stable_rounds rounds. If that does not happen within max_rounds, it is noisy; a
 //      slow kernel, which gets fewer rounds, only needs enough clean samples. If some samples are
 //      clean but not enough, as on a machine that is kept busy, it gets more rounds, for budget_us.
-//   5. Noisy kernels are timed again after a pause, since the disturbance may have ended.
+//   5. Noisy kernels are timed again after a pause, since the disturbance may have ended. The
+//      service (service.h) does that when no others wait.
 
 #include <memory>
 #include <span>

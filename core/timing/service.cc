@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <span>
@@ -30,6 +31,7 @@ struct Request {
   std::string key;
   kernels::KernelSpec spec;
   std::promise<Timing> promise;
+  bool again = false;  // Whether it was noisy, and others were measured before it is tried again.
 };
 
 std::shared_future<Timing> Ready(const Timing& timing) {
@@ -169,22 +171,40 @@ class Service : public TimingService {
   }
 
   // Takes the requests that are not done out of the batch, and puts them back at the front of the
-  // queue. All lists are parallel.
+  // queue. Those that are noisy go to its end, once, if others wait: on a busy machine a noisy time
+  // of every kernel is worth more than a good one of half of them, and it is known meanwhile. All
+  // lists are parallel.
   void Requeue(const std::vector<bool>& done, std::vector<Request>* batch,
                std::vector<Timing>* timings) {
     std::vector<Request> answered;
     std::vector<Timing> results;
-    const absl::MutexLock lock(&mutex_);
-    for (size_t i = batch->size(); i-- > 0;) {
-      if (done[i]) {
-        answered.push_back(std::move((*batch)[i]));
-        results.push_back((*timings)[i]);
+    std::vector<Request> noisy;
+    const bool others_wait = HasBacklog(done);
+    for (size_t i = 0; i < batch->size(); ++i) {
+      Request& request = (*batch)[i];
+      if (!done[i]) continue;
+      if (others_wait && !request.again && (*timings)[i].state == TimingState::kNoisy) {
+        request.again = true;
+        Remember(request.key, (*timings)[i]);
+        noisy.push_back(std::move(request));
       } else {
-        queue_.push_front(std::move((*batch)[i]));
+        answered.push_back(std::move(request));
+        results.push_back((*timings)[i]);
       }
     }
+    const absl::MutexLock lock(&mutex_);
+    for (size_t i = batch->size(); i-- > 0;) {
+      if (!done[i]) queue_.push_front(std::move((*batch)[i]));
+    }
+    std::ranges::move(noisy, std::back_inserter(queue_));
     *batch = std::move(answered);
     *timings = std::move(results);
+  }
+
+  // Whether other requests wait than those of a batch that are done.
+  bool HasBacklog(const std::vector<bool>& done) const {
+    const absl::MutexLock lock(&mutex_);
+    return !queue_.empty() || std::ranges::find(done, false) != done.end();
   }
 
   void Prepare(const std::vector<Request>& batch) const {
@@ -226,7 +246,9 @@ class Service : public TimingService {
       }
     }
     bool gave_way = false;
-    const std::vector<Timing> results = Time(kernels, probe, &gave_way);
+    // Noisy kernels are timed again at once only if there is nothing else to do.
+    const bool may_retry = !HasBacklog(done) && !batch.front().again;
+    const std::vector<Timing> results = Time(kernels, probe, may_retry, &gave_way);
     for (size_t k = 0; k < results.size(); ++k) {
       Timing& best = (*timings)[positions[k]];
       if (IsBetter(results[k], best)) best = results[k];
@@ -238,10 +260,12 @@ class Service : public TimingService {
 
   // Sets *gave_way to whether urgent work ended the sampling.
   std::vector<Timing> Time(std::span<kernels::CompiledKernel* const> kernels, os::Probe& probe,
-                           bool* gave_way) {
+                           bool may_retry, bool* gave_way) {
     std::optional<Lane::Quiet> quiet;
     if (options_.needs_quiet) quiet.emplace(&lane_);
-    return TimeBatch(kernels, options_.protocol, probe, [&] {
+    Protocol protocol = options_.protocol;
+    if (!may_retry) protocol.max_retries = 0;
+    return TimeBatch(kernels, protocol, probe, [&] {
       *gave_way |= lane_.HasUrgent();
       return *gave_way || cancel_.cancelled();
     });

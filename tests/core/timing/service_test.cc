@@ -237,6 +237,43 @@ TEST_F(ServiceTest, NoisyTimingsOfEarlierRunsAreMeasuredAgain) {
   EXPECT_EQ(service->measurements(), 1);
 }
 
+// Other work disturbs all samples.
+class BusyServiceTest : public ServiceTest {
+ protected:
+  BusyServiceTest() {
+    backend_ = NewFakeBackend(&clock_, {.run_us = [this](const KernelSpec& spec, int) {
+      const int64_t size = spec.outputs[0].type.elements();
+      if (order_.empty() || order_.back() != size) order_.push_back(size);
+      if (probe_ != nullptr) probe_->Interrupt();
+      return Cost(spec);
+    }});
+  }
+
+  std::vector<int64_t> order_;  // The sizes of the kernels that were run, one after the other.
+  ScriptedProbe* probe_ = nullptr;
+};
+
+TEST_F(BusyServiceTest, NoisyKernelsAreTimedAgainBehindTheOthers) {
+  ServiceOptions options = {.batch_keys = 1, .batch_ms = 1e9};
+  options.make_probe = [this] {
+    auto probe = std::make_unique<ScriptedProbe>(&clock_);
+    probe_ = probe.get();
+    return probe;
+  };
+  const auto service = NewTimingService(backend_.get(), store_.get(), &lane_, options);
+  std::vector<std::shared_future<Timing>> futures;
+  lane_.Run([&] {  // Nothing is measured before all of them are in the queue.
+    for (const int64_t n : {10, 20, 30}) futures.push_back(service->Get(Relu(n)));
+  });
+  service->Wait({});
+  EXPECT_THAT(order_, ::testing::ElementsAre(10, 20, 30, 10, 20, 30));
+  EXPECT_EQ(service->measurements(), 3);
+  for (const auto& future : futures) {
+    ASSERT_TRUE(IsReady(future));
+    EXPECT_EQ(future.get().state, TimingState::kNoisy);
+  }
+}
+
 TEST_F(ServiceTest, TimingsOfAnotherDeviceAreNotOurs) {
   ASSERT_OK(store_->Add(KernelKey(Relu(10)), "another device", Timing{TimingState::kOk, 1}));
   const auto service = Service();
