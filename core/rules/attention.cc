@@ -49,7 +49,8 @@ attention: ?z = MatMul(Softmax[?s](Add(Div(MatMul(?q, ?t), ?c), ?b)), ?v)
 attention: ?z = MatMul(Softmax[?s](Add(?b, Div(MatMul(?q, ?t), ?c))), ?v)
   => attention_div_masked(?s, ?q, ?t, ?c, ?v, ?b)
   if activation(?q) and single(?q) and shows_keys(?b) and near_one(?c) and smooth(?z)
-# Softmax(Where(m, c q k', lowest)) v = Attention(q, k, v, Where(m, 0, lowest); c), or with m itself
+# Softmax(Where(m, c q k', lowest)) v = Attention(q, k, v, Where(m, 0, lowest); c), or with m itself;
+# Where(m, lowest, c q k') alike
 attention-where: ?z = MatMul(Softmax[?s](Where(?m, MatMul(?q, ?t), ?l)), ?v)
   => attention_where(?s, ?q, ?t, ?v, ?m, ?l)
   if activation(?q) and single(?q) and lowest(?l, ?q) and smooth(?z)
@@ -58,6 +59,15 @@ attention-where: ?z = MatMul(Softmax[?s](Where(?m, Mul(MatMul(?q, ?t), ?c), ?l))
   if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
 attention-where: ?z = MatMul(Softmax[?s](Where(?m, Div(MatMul(?q, ?t), ?c), ?l)), ?v)
   => attention_div_where(?s, ?q, ?t, ?c, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, ?l, MatMul(?q, ?t))), ?v)
+  => attention_unless(?s, ?q, ?t, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and smooth(?z)
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, ?l, Mul(MatMul(?q, ?t), ?c))), ?v)
+  => attention_mul_unless(?s, ?q, ?t, ?c, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, ?l, Div(MatMul(?q, ?t), ?c))), ?v)
+  => attention_div_unless(?s, ?q, ?t, ?c, ?v, ?m, ?l)
   if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
 # Attention(q, k, v, b; c) = Softmax(c q k' + b) v
 attention-parts: ?z = Attention[?a](?q, ?k, ?v, ?m...) => attention_parts(?a, ?q, ?k, ?v, ?m)
@@ -105,6 +115,11 @@ ClassId SpreadOver(Terms& terms, ClassId mask, const TensorType& scores) {
   return is_whole ? mask : terms.Op("Expand", {mask}, {{"shape", std::move(spread)}});
 }
 
+// ONNX Runtime has no Attention without batches, heads, queries, keys or columns.
+bool MayHaveElements(const TensorType& type) {
+  return std::ranges::none_of(*type.shape, [](const model::Dim& dim) { return dim.Is(0); });
+}
+
 // The Attention whose parts are these; its scores have three axes or four.
 ClassId Joined(Terms& terms, const OpWord& softmax, const Parts& parts) {
   const TensorType q = terms.type(parts.queries);
@@ -113,8 +128,10 @@ ClassId Joined(Terms& terms, const OpWord& softmax, const Parts& parts) {
   if (!q.has_rank() || !t.has_rank() || !v.has_rank() || t.dtype != q.dtype || v.dtype != q.dtype) {
     return ClassId();
   }
-  // Attention wants a head, and a symbol may be 0.
-  if (NumberAt(q, -3).value_or(0) < 1) return ClassId();
+  if (!MayHaveElements(q) || !MayHaveElements(t) || !MayHaveElements(v) ||
+      NumberAt(q, -3).value_or(0) < 1) {
+    return ClassId();
+  }
   const int rank = q.rank();
   if ((rank != 3 && rank != 4) || t.rank() != rank || v.rank() != rank || !SameFront(q, t) ||
       !SameFront(q, v) || !(parts.scale > 0)) {
@@ -145,15 +162,15 @@ std::optional<double> ScalarOf(const Terms& terms, ClassId c) {
   return data.constant->GetDouble(0);
 }
 
-// Whether the condition is known to be true somewhere in every row.
-bool ShowsSomethingInEachRow(const ClassData& condition) {
+// Whether the condition is known to be `wanted` somewhere in every row.
+bool ShowsSomethingInEachRow(const ClassData& condition, bool wanted = true) {
   if (!condition.constant || condition.type.rank() == 0) return false;
   const model::Tensor& tensor = *condition.constant;
   const int64_t columns = tensor.dims().back();
   if (tensor.elements() == 0 || tensor.elements() > kMostMaskElements) return false;
   bool shows = false;
   for (int64_t i = 0; i < tensor.elements(); ++i) {
-    shows = (shows && i % columns != 0) || tensor.GetInt(i) != 0;
+    shows = (shows && i % columns != 0) || (tensor.GetInt(i) != 0) == wanted;
     if (!shows && i % columns == columns - 1) return false;
   }
   return true;
@@ -174,15 +191,20 @@ std::optional<double> LeastAboveLowest(model::DType dtype) {
 }
 
 // What has the effect of putting `low`, of that type, in the place of scores where the condition is
-// false. Beside it they are lost in rounding, but not in float16.
-ClassId MaskOf(Terms& terms, ClassId condition, ClassId low) {
-  if (ShowsSomethingInEachRow(terms.data(condition))) return condition;
+// not `shown`. Where it may hide all keys of a query, the weights are equal: beside `low` the
+// scores are lost in rounding, but not in float16, and -infinity would leave no weights at all.
+ClassId MaskOf(Terms& terms, ClassId condition, bool shown, ClassId low) {
+  if (ShowsSomethingInEachRow(terms.data(condition), shown)) {
+    return shown ? condition : terms.Op("Not", {condition});
+  }
   const model::DType dtype = terms.type(low).dtype;
   const std::optional<double> least = LeastAboveLowest(dtype);
-  if (!least) return ClassId();
-  const double number = std::max(terms.data(low).constant->GetDouble(0), *least);
-  return terms.Op("Where",
-                  {condition, terms.Filled(dtype, {}, 0), terms.Filled(dtype, {}, number)});
+  const double wanted = terms.data(low).constant->GetDouble(0);
+  if (!least || !std::isfinite(wanted)) return ClassId();
+  const ClassId zero = terms.Filled(dtype, {}, 0);
+  const ClassId number = terms.Filled(dtype, {}, std::max(wanted, *least));
+  return shown ? terms.Op("Where", {condition, zero, number})
+               : terms.Op("Where", {condition, number, zero});
 }
 
 // Whether each row of a mask that is added has an element above the lowest number.
@@ -202,7 +224,8 @@ ClassId WithoutLowest(Terms& terms, ClassId mask) {
   return terms.Op("Max", {mask, terms.Filled(data.type.dtype, {}, *least)});
 }
 
-enum class Mask { kNone, kAdded, kWhere };
+// kWhere: where the condition is false, scores are hidden. kUnless: where it is true.
+enum class Mask { kNone, kAdded, kWhere, kUnless };
 
 // args: s, q, t, [c,] v [, b | , m, l]
 template <char kScaling, Mask kMask>
@@ -219,7 +242,9 @@ ClassId JoinedParts(Terms& terms, std::span<const Binding> args) {
   }
   parts.values = args[next++].id;
   if (kMask == Mask::kAdded) parts.mask = WithoutLowest(terms, args[next].id);
-  if (kMask == Mask::kWhere) parts.mask = MaskOf(terms, args[next].id, args[next + 1].id);
+  if (kMask == Mask::kWhere || kMask == Mask::kUnless) {
+    parts.mask = MaskOf(terms, args[next].id, kMask == Mask::kWhere, args[next + 1].id);
+  }
   return Joined(terms, terms.word(args[0].op), parts);
 }
 
@@ -361,8 +386,7 @@ void AddWords(Words& words) {
     const ClassData& low = view.data(args[0].id);
     const model::DType dtype = view.type(args[1].id).dtype;
     if (!low.constant || !IsScalar(low.type, 3) || low.type.dtype != dtype) return false;
-    const double number = low.constant->GetDouble(0);
-    return std::isfinite(number) && Hides(number, dtype);
+    return Hides(low.constant->GetDouble(0), dtype);
   });
   words.Term("attention", "occc", JoinedParts<0, Mask::kNone>);
   words.Term("attention_mul", "occcc", JoinedParts<'*', Mask::kNone>);
@@ -373,6 +397,9 @@ void AddWords(Words& words) {
   words.Term("attention_where", "occccc", JoinedParts<0, Mask::kWhere>);
   words.Term("attention_mul_where", "occcccc", JoinedParts<'*', Mask::kWhere>);
   words.Term("attention_div_where", "occcccc", JoinedParts<'/', Mask::kWhere>);
+  words.Term("attention_unless", "occccc", JoinedParts<0, Mask::kUnless>);
+  words.Term("attention_mul_unless", "occcccc", JoinedParts<'*', Mask::kUnless>);
+  words.Term("attention_div_unless", "occcccc", JoinedParts<'/', Mask::kUnless>);
   words.Term("attention_parts", "occcl", Taken);
 }
 
