@@ -1,12 +1,10 @@
-// Rules about Attention, which ONNX has since opset 23: its parts become one operator, and it is
-// taken apart again, so that what is known about products and a Softmax applies to it. Further
-// rules choose among its forms: with an axis of heads or without, with fewer heads of keys and
-// values, and by the order of keys instead of a mask.
+// Rules about Attention, which ONNX has since opset 23, and its parts: they become one operator,
+// and it is taken apart again, so that what is known about products and a Softmax applies to it.
 //
 // Where a mask hides all keys of a query, Attention is 0, but a Softmax of -infinity is NaN, and
 // one of the lowest number everywhere is a mean.
 
-#include "core/ops/attention.h"
+#include "core/rules/attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/checked.h"
+#include "core/ops/attention.h"
 #include "core/ops/interval.h"
 #include "core/rules/family.h"
 #include "core/rules/types.h"
@@ -51,7 +49,8 @@ attention: ?z = MatMul(Softmax[?s](Add(Div(MatMul(?q, ?t), ?c), ?b)), ?v)
 attention: ?z = MatMul(Softmax[?s](Add(?b, Div(MatMul(?q, ?t), ?c))), ?v)
   => attention_div_masked(?s, ?q, ?t, ?c, ?v, ?b)
   if activation(?q) and single(?q) and shows_keys(?b) and near_one(?c) and smooth(?z)
-# Softmax(Where(m, c q k', lowest)) v = Attention(q, k, v, Where(m, 0, lowest); c), or with m itself
+# Softmax(Where(m, c q k', lowest)) v = Attention(q, k, v, Where(m, 0, lowest); c), or with m itself;
+# Where(m, lowest, c q k') alike
 attention-where: ?z = MatMul(Softmax[?s](Where(?m, MatMul(?q, ?t), ?l)), ?v)
   => attention_where(?s, ?q, ?t, ?v, ?m, ?l)
   if activation(?q) and single(?q) and lowest(?l, ?q) and smooth(?z)
@@ -61,29 +60,20 @@ attention-where: ?z = MatMul(Softmax[?s](Where(?m, Mul(MatMul(?q, ?t), ?c), ?l))
 attention-where: ?z = MatMul(Softmax[?s](Where(?m, Div(MatMul(?q, ?t), ?c), ?l)), ?v)
   => attention_div_where(?s, ?q, ?t, ?c, ?v, ?m, ?l)
   if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
-# Attention(q, k, v, b) = Attention(q, k, v; causal), b hides the keys behind each query
-attention-causal: ?z = Attention[?a](?q, ?k, ?v, ?b) => attention_causal(?a, ?q, ?k, ?v)
-  if constant(?b) and hides_later_keys(?b, ?q, ?k) and smooth(?z)
-# Attention(q, k, v) = Attention(q, u, w), k and v the heads of u and w repeated
-attention-groups:
-  Attention[?a](?q, Reshape[?r](Expand[?e](?u)), Reshape[?p](Expand[?f](?w)), ?m...)
-  => attention_groups(?a, ?q, ?r, ?e, ?u, ?p, ?f, ?w, ?m)
-# Attention(q', k', v')' = Attention(q, k, v), ' the exchange of rows and heads: heads need no axis
-attention-packed: Transpose[?p](
-    Attention[?a](Transpose[?p](?q), Transpose[?p](?k), Transpose[?p](?v), ?m...))
-  => attention_packed(?p, ?a, ?q, ?k, ?v, ?m)
-# Attention(q, k, v) = Attention(q', k', v')', ' the exchange of rows and an axis of heads
-attention-unpacked: ?z = Attention[?a](?q, ?k, ?v, ?m...)
-  => attention_unpacked(?a, ?q, ?k, ?v, ?m, ?z)
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, ?l, MatMul(?q, ?t))), ?v)
+  => attention_unless(?s, ?q, ?t, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and smooth(?z)
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, ?l, Mul(MatMul(?q, ?t), ?c))), ?v)
+  => attention_mul_unless(?s, ?q, ?t, ?c, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
+attention-where: ?z = MatMul(Softmax[?s](Where(?m, ?l, Div(MatMul(?q, ?t), ?c))), ?v)
+  => attention_div_unless(?s, ?q, ?t, ?c, ?v, ?m, ?l)
+  if activation(?q) and single(?q) and lowest(?l, ?q) and near_one(?c) and smooth(?z)
 # Attention(q, k, v, b; c) = Softmax(c q k' + b) v
 attention-parts: ?z = Attention[?a](?q, ?k, ?v, ?m...) => attention_parts(?a, ?q, ?k, ?v, ?m)
   if smooth(?z)
 )";
 
-// Masks with more elements are not read, and not made.
-constexpr int64_t kMostMaskElements = 1 << 20;
-
-const Ints kRowsAndHeads = {0, 2, 1, 3};
 const Ints kLastTwo = {0, 1, 3, 2};
 
 // --- The parts become one
@@ -125,6 +115,11 @@ ClassId SpreadOver(Terms& terms, ClassId mask, const TensorType& scores) {
   return is_whole ? mask : terms.Op("Expand", {mask}, {{"shape", std::move(spread)}});
 }
 
+// ONNX Runtime has no Attention without batches, heads, queries, keys or columns.
+bool MayHaveElements(const TensorType& type) {
+  return std::ranges::none_of(*type.shape, [](const model::Dim& dim) { return dim.Is(0); });
+}
+
 // The Attention whose parts are these; its scores have three axes or four.
 ClassId Joined(Terms& terms, const OpWord& softmax, const Parts& parts) {
   const TensorType q = terms.type(parts.queries);
@@ -133,8 +128,10 @@ ClassId Joined(Terms& terms, const OpWord& softmax, const Parts& parts) {
   if (!q.has_rank() || !t.has_rank() || !v.has_rank() || t.dtype != q.dtype || v.dtype != q.dtype) {
     return ClassId();
   }
-  // Attention wants a head, and a symbol may be 0.
-  if (NumberAt(q, -3).value_or(0) < 1) return ClassId();
+  if (!MayHaveElements(q) || !MayHaveElements(t) || !MayHaveElements(v) ||
+      NumberAt(q, -3).value_or(0) < 1) {
+    return ClassId();
+  }
   const int rank = q.rank();
   if ((rank != 3 && rank != 4) || t.rank() != rank || v.rank() != rank || !SameFront(q, t) ||
       !SameFront(q, v) || !(parts.scale > 0)) {
@@ -165,15 +162,15 @@ std::optional<double> ScalarOf(const Terms& terms, ClassId c) {
   return data.constant->GetDouble(0);
 }
 
-// Whether the condition is known to be true somewhere in every row.
-bool ShowsSomethingInEachRow(const ClassData& condition) {
+// Whether the condition is known to be `wanted` somewhere in every row.
+bool ShowsSomethingInEachRow(const ClassData& condition, bool wanted = true) {
   if (!condition.constant || condition.type.rank() == 0) return false;
   const model::Tensor& tensor = *condition.constant;
   const int64_t columns = tensor.dims().back();
   if (tensor.elements() == 0 || tensor.elements() > kMostMaskElements) return false;
   bool shows = false;
   for (int64_t i = 0; i < tensor.elements(); ++i) {
-    shows = (shows && i % columns != 0) || tensor.GetInt(i) != 0;
+    shows = (shows && i % columns != 0) || (tensor.GetInt(i) != 0) == wanted;
     if (!shows && i % columns == columns - 1) return false;
   }
   return true;
@@ -194,15 +191,20 @@ std::optional<double> LeastAboveLowest(model::DType dtype) {
 }
 
 // What has the effect of putting `low`, of that type, in the place of scores where the condition is
-// false. Beside it they are lost in rounding, but not in float16.
-ClassId MaskOf(Terms& terms, ClassId condition, ClassId low) {
-  if (ShowsSomethingInEachRow(terms.data(condition))) return condition;
+// not `shown`. Where it may hide all keys of a query, the weights are equal: beside `low` the
+// scores are lost in rounding, but not in float16, and -infinity would leave no weights at all.
+ClassId MaskOf(Terms& terms, ClassId condition, bool shown, ClassId low) {
+  if (ShowsSomethingInEachRow(terms.data(condition), shown)) {
+    return shown ? condition : terms.Op("Not", {condition});
+  }
   const model::DType dtype = terms.type(low).dtype;
   const std::optional<double> least = LeastAboveLowest(dtype);
-  if (!least) return ClassId();
-  const double number = std::max(terms.data(low).constant->GetDouble(0), *least);
-  return terms.Op("Where",
-                  {condition, terms.Filled(dtype, {}, 0), terms.Filled(dtype, {}, number)});
+  const double wanted = terms.data(low).constant->GetDouble(0);
+  if (!least || !std::isfinite(wanted)) return ClassId();
+  const ClassId zero = terms.Filled(dtype, {}, 0);
+  const ClassId number = terms.Filled(dtype, {}, std::max(wanted, *least));
+  return shown ? terms.Op("Where", {condition, zero, number})
+               : terms.Op("Where", {condition, number, zero});
 }
 
 // Whether each row of a mask that is added has an element above the lowest number.
@@ -222,7 +224,8 @@ ClassId WithoutLowest(Terms& terms, ClassId mask) {
   return terms.Op("Max", {mask, terms.Filled(data.type.dtype, {}, *least)});
 }
 
-enum class Mask { kNone, kAdded, kWhere };
+// kWhere: where the condition is false, scores are hidden. kUnless: where it is true.
+enum class Mask { kNone, kAdded, kWhere, kUnless };
 
 // args: s, q, t, [c,] v [, b | , m, l]
 template <char kScaling, Mask kMask>
@@ -239,143 +242,10 @@ ClassId JoinedParts(Terms& terms, std::span<const Binding> args) {
   }
   parts.values = args[next++].id;
   if (kMask == Mask::kAdded) parts.mask = WithoutLowest(terms, args[next].id);
-  if (kMask == Mask::kWhere) parts.mask = MaskOf(terms, args[next].id, args[next + 1].id);
+  if (kMask == Mask::kWhere || kMask == Mask::kUnless) {
+    parts.mask = MaskOf(terms, args[next].id, kMask == Mask::kWhere, args[next + 1].id);
+  }
   return Joined(terms, terms.word(args[0].op), parts);
-}
-
-// --- Other forms of it
-
-std::vector<ClassId> Operands(ClassId q, ClassId k, ClassId v, std::span<const ClassId> mask) {
-  std::vector<ClassId> operands = {q, k, v};
-  operands.insert(operands.end(), mask.begin(), mask.end());
-  return operands;
-}
-
-// Whether a score that this is added to, or that it replaces, has no weight beside others.
-bool Hides(double number, model::DType dtype) { return number <= -ops::LargestOf(dtype) / 2; }
-
-// Whether a mask hides all keys behind that of a query, and no others. The rows of queries and keys
-// are the axis before the last, with an axis of heads or without.
-bool HidesLaterKeys(const ClassData& mask, const TensorType& queries, const TensorType& keys_type) {
-  const model::Tensor& values = *mask.constant;
-  if (values.rank() < 2 || values.elements() == 0 || values.elements() > kMostMaskElements) {
-    return false;
-  }
-  const int64_t rows = values.dims()[values.rank() - 2];
-  const int64_t keys = values.dims().back();
-  if (NumberAt(queries, -2) != rows || NumberAt(keys_type, -2) != keys) return false;
-  const bool is_bool = values.dtype() == model::DType::kBool;
-  if (!is_bool && values.dtype() != queries.dtype) return false;
-  for (int64_t i = 0; i < values.elements(); ++i) {
-    const bool is_later = i % keys > i / keys % rows;
-    const double value = values.GetDouble(i);
-    const bool fits = is_bool    ? (value == 0) == is_later
-                      : is_later ? Hides(value, queries.dtype)
-                                 : value == 0;
-    if (!fits) return false;
-  }
-  return true;
-}
-
-// args: a, q, k, v
-ClassId Causal(Terms& terms, std::span<const Binding> args) {
-  AttributeMap attributes = terms.word(args[0].op).attributes;
-  attributes.Set("is_causal", int64_t{1});
-  return terms.Op("Attention", {args[1].id, args[2].id, args[3].id}, std::move(attributes));
-}
-
-// Heads of which each is repeated a number of times by Expand and Reshape: u is [b, h, 1, n, d].
-// Invalid if the Expand repeats anything else.
-ClassId Unrepeated(Terms& terms, const OpWord& reshape, const OpWord& expand, ClassId u) {
-  const TensorType type = terms.type(u);
-  const Ints* const shape = expand.attributes.FindInts("shape");
-  if (shape == nullptr || shape->size() != 5 || !type.has_rank() || type.rank() != 5 ||
-      !type.dim(2).Is(1) || !type.dim(1).is_number() || (*shape)[2] < 2) {
-    return ClassId();
-  }
-  for (const int axis : {0, 1, 3, 4}) {
-    if ((*shape)[axis] != 1 && !type.dim(axis).Is((*shape)[axis])) return ClassId();
-  }
-  const ClassId repeated =
-      terms.Op("Reshape", {terms.Op("Expand", {u}, expand.attributes)}, reshape.attributes);
-  const std::optional<int64_t> heads = CheckedMul(type.dim(1).number(), (*shape)[2]);
-  if (!repeated.valid() || !heads) return ClassId();
-  const TensorType& whole = terms.type(repeated);
-  if (!whole.has_rank() || whole.rank() != 4 || !model::SameDim(whole.dim(0), type.dim(0)) ||
-      NumberAt(whole, 1) != *heads || !model::SameDim(whole.dim(2), type.dim(3)) ||
-      !model::SameDim(whole.dim(3), type.dim(4))) {
-    return ClassId();
-  }
-  return terms.Op("Squeeze", {u}, {{"axes", Ints{2}}});
-}
-
-// args: a, q, r, e, u, p, f, w, m
-ClassId Grouped(Terms& terms, std::span<const Binding> args) {
-  const ClassId keys =
-      Unrepeated(terms, terms.word(args[2].op), terms.word(args[3].op), args[4].id);
-  const ClassId values =
-      Unrepeated(terms, terms.word(args[5].op), terms.word(args[6].op), args[7].id);
-  return terms.Op("Attention", Operands(args[1].id, keys, values, args[8].list),
-                  terms.word(args[0].op).attributes);
-}
-
-// The heads of x beside each other, [b, n, h d] for [b, n, h, d].
-ClassId Packed(Terms& terms, ClassId x) {
-  const TensorType& type = terms.type(x);
-  const std::optional<int64_t> heads = NumberAt(type, 2);
-  const std::optional<int64_t> columns = NumberAt(type, 3);
-  if (!heads || !columns || type.rank() != 4) return ClassId();
-  const std::optional<int64_t> width = CheckedMul(*heads, *columns);
-  if (!width) return ClassId();
-  return terms.ReshapeTo(x, TensorType(type.dtype, {type.dim(0), type.dim(1), *width}));
-}
-
-// args: p, a, q, k, v, m
-ClassId PackedAttention(Terms& terms, std::span<const Binding> args) {
-  if (terms.word(args[0].op).attributes.GetInts("perm") != kRowsAndHeads) return ClassId();
-  const ClassId q = args[2].id, k = args[3].id, v = args[4].id;
-  const ClassId operands[] = {Packed(terms, q), Packed(terms, k), Packed(terms, v)};
-  for (const ClassId operand : operands) {
-    if (!operand.valid()) return ClassId();
-  }
-  AttributeMap attributes = terms.word(args[1].op).attributes;
-  attributes.Set("q_num_heads", *NumberAt(terms.type(q), 2));
-  attributes.Set("kv_num_heads", *NumberAt(terms.type(k), 2));
-  const ClassId packed =
-      terms.Op("Attention", Operands(operands[0], operands[1], operands[2], args[5].list),
-               std::move(attributes));
-  const TensorType from = terms.type(q);
-  return terms.ReshapeTo(packed, TensorType(from.dtype, {from.dim(0), from.dim(1), from.dim(2),
-                                                         terms.type(v).dim(3)}));
-}
-
-// The heads of x as an axis, [b, h, n, d] for [b, n, h d].
-ClassId Unpacked(Terms& terms, ClassId x, int64_t heads) {
-  const TensorType& type = terms.type(x);
-  const std::optional<int64_t> width = NumberAt(type, 2);
-  if (type.rank() != 3 || !width || heads < 1 || *width % heads != 0) return ClassId();
-  const TensorType parted(type.dtype, {type.dim(0), type.dim(1), heads, *width / heads});
-  const ClassId reshaped = terms.ReshapeTo(x, parted);
-  return reshaped.valid() ? terms.Transpose(reshaped, kRowsAndHeads) : ClassId();
-}
-
-// args: a, q, k, v, m, z
-ClassId UnpackedAttention(Terms& terms, std::span<const Binding> args) {
-  AttributeMap attributes = terms.word(args[0].op).attributes;
-  const int64_t heads = attributes.GetInt("q_num_heads", 0);
-  const int64_t shared = attributes.GetInt("kv_num_heads", 0);
-  for (size_t i = 1; i <= 3; ++i) {
-    if (!terms.type(args[i].id).has_rank()) return ClassId();
-  }
-  attributes.Erase("q_num_heads");
-  attributes.Erase("kv_num_heads");
-  const ClassId q = Unpacked(terms, args[1].id, heads);
-  const ClassId unpacked = terms.Op("Attention",
-                                    Operands(q, Unpacked(terms, args[2].id, shared),
-                                             Unpacked(terms, args[3].id, shared), args[4].list),
-                                    std::move(attributes));
-  if (!unpacked.valid()) return ClassId();
-  return terms.ReshapeTo(terms.Transpose(unpacked, kRowsAndHeads), terms.type(args[5].id));
 }
 
 // --- It becomes its parts
@@ -516,11 +386,7 @@ void AddWords(Words& words) {
     const ClassData& low = view.data(args[0].id);
     const model::DType dtype = view.type(args[1].id).dtype;
     if (!low.constant || !IsScalar(low.type, 3) || low.type.dtype != dtype) return false;
-    const double number = low.constant->GetDouble(0);
-    return std::isfinite(number) && Hides(number, dtype);
-  });
-  words.Guard("hides_later_keys", "ccc", [](const View& view, auto args) {
-    return HidesLaterKeys(view.data(args[0].id), view.type(args[1].id), view.type(args[2].id));
+    return Hides(low.constant->GetDouble(0), dtype);
   });
   words.Term("attention", "occc", JoinedParts<0, Mask::kNone>);
   words.Term("attention_mul", "occcc", JoinedParts<'*', Mask::kNone>);
@@ -531,10 +397,9 @@ void AddWords(Words& words) {
   words.Term("attention_where", "occccc", JoinedParts<0, Mask::kWhere>);
   words.Term("attention_mul_where", "occcccc", JoinedParts<'*', Mask::kWhere>);
   words.Term("attention_div_where", "occcccc", JoinedParts<'/', Mask::kWhere>);
-  words.Term("attention_causal", "occc", Causal);
-  words.Term("attention_groups", "ocoocoocl", Grouped);
-  words.Term("attention_packed", "oocccl", PackedAttention);
-  words.Term("attention_unpacked", "occclc", UnpackedAttention);
+  words.Term("attention_unless", "occccc", JoinedParts<0, Mask::kUnless>);
+  words.Term("attention_mul_unless", "occcccc", JoinedParts<'*', Mask::kUnless>);
+  words.Term("attention_div_unless", "occcccc", JoinedParts<'/', Mask::kUnless>);
   words.Term("attention_parts", "occcl", Taken);
 }
 

@@ -35,6 +35,7 @@ Family LayoutFamily();
 Family ConcatSplitFamily();
 Family TransformerFamily();
 Family AttentionFamily();
+Family AttentionFormsFamily();
 Family RotaryFamily();
 Family QuantizedFamily();
 Family PickFamily();

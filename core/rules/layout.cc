@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/checked.h"
 #include "core/rules/family.h"
 #include "core/rules/site_rule.h"
 #include "core/rules/types.h"
@@ -96,6 +97,9 @@ reshape-add-vector: ?y = Add(Reshape[?r](?x), ?c)
 add-vector-reshape: ?y = Reshape[?r](Add(?x, ?c))
   => Add(Reshape[?r](?x), last_axis(?c, ?x, ?y))
   if weight(?c) and activation(?x) and keeps(?x, ?c)
+# Reshape(Reshape(x) + c) = x + c', the first only parts axes: c' = c repeated along these, joined
+add-between-reshapes: ?y = Reshape(Add(Reshape[?r](?x), ?c)) => add_joined(?r, ?x, ?c)
+  if weight(?c) and activation(?x) and same(?x, ?y)
 )";
 
 std::optional<Ints> Perm(const OpWord& word) {
@@ -160,6 +164,51 @@ ClassId LastAxis(Terms& terms, std::span<const Binding> args) {
   if (!size || NumberAt(y, -1) != size) return ClassId();
   const int rank = std::min(x.rank(), y.rank());
   return terms.Vector(args[0].id, rank, rank - 1, *size);
+}
+
+// c, which has the parted axes of `groups` or fewer in front, repeated along each group that it
+// varies in, and with the groups joined. Returns an invalid class where that would be large.
+ClassId Joined(Terms& terms, ClassId c, const model::Shape& parted,
+               const std::vector<Ints>& groups) {
+  constexpr int64_t kMostElements = 1 << 20;
+  const TensorType type = terms.type(c);
+  Ints own(parted.size() - type.rank(), 1);  // The sizes of c along the parted axes.
+  for (const int64_t size : type.dims()) own.push_back(size);
+  Ints repeated = own;
+  Ints joined;
+  int64_t elements = 1;
+  for (const Ints& group : groups) {
+    const bool varies = std::ranges::any_of(group, [&](int64_t axis) { return own[axis] != 1; });
+    int64_t size = 1;
+    for (const int64_t axis : group) {
+      if (!varies) continue;
+      if (!parted[axis].is_number()) return ClassId();
+      repeated[axis] = parted[axis].number();
+      size *= repeated[axis];
+    }
+    elements = CheckedMul(elements, size).value_or(kMostElements + 1);
+    if (elements > kMostElements) return ClassId();
+    joined.push_back(size);
+  }
+  const ClassId whole = repeated == own ? c : terms.Op("Expand", {c}, {{"shape", repeated}});
+  return terms.ReshapeTo(whole, model::StaticType(type.dtype, joined));
+}
+
+// args: r, x, c
+ClassId AddJoined(Terms& terms, std::span<const Binding> args) {
+  const ClassId x = args[1].id, c = args[2].id;
+  // The e-node is there already; its class tells the sizes.
+  const ClassId reshaped = terms.Op("Reshape", {x}, terms.word(args[0].op).attributes);
+  if (!reshaped.valid()) return ClassId();
+  const TensorType parted = terms.type(reshaped);
+  if (!terms.type(x).has_rank() || !terms.type(c).is_static() ||
+      !KeepsShape(parted, terms.type(c))) {
+    return ClassId();
+  }
+  const auto groups = GroupAxes(*parted.shape, *terms.type(x).shape);
+  if (!groups) return ClassId();
+  const ClassId joined = Joined(terms, c, *parted.shape, *groups);
+  return joined.valid() ? terms.Op("Add", {x, joined}) : ClassId();
 }
 
 // Whether a Reshape of x certainly keeps the size of the last axis. If not, c might be broadcast
@@ -255,6 +304,7 @@ void AddWords(Words& words) {
   });
   words.Term("transposed_back", "occ", TransposedBack);
   words.Term("last_axis", "ccc", LastAxis);
+  words.Term("add_joined", "occ", AddJoined);
   words.Term("ungrouped_transpose", "oocc", UngroupedTranspose);
 }
 

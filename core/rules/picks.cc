@@ -238,6 +238,11 @@ void SearchPicks(const View& view, std::span<const ENodeId> anchors, const EmitF
   });
 }
 
+// ONNX Runtime has no Conv or pool without channels, and what is picked may be nothing.
+bool NeedsChannels(const OpWord& f) {
+  return f.name == "Conv" || f.name == "MaxPool" || f.name == "AveragePool";
+}
+
 // The attributes of f where it computes `part` of y: a Reshape names the shape.
 ClassId Applied(Terms& terms, const OpWord& f, std::span<const ClassId> operands,
                 const TensorType& part) {
@@ -257,7 +262,10 @@ std::vector<Equation> MovePick(Terms& terms, const SiteMatch& match) {
   for (const ClassId operand : operands) types.push_back(&terms.type(operand));
   const TensorType& y = terms.type(match.classes[1]);
   const auto axis = PickedAxis(pick, y, has_index ? &terms.type(index) : nullptr);
-  if (!axis) return {};
+  if (!axis || (*axis == 1 && NeedsChannels(f) &&
+                NumberAt(terms.type(match.classes[0]), 1).value_or(0) < 1)) {
+    return {};
+  }
   const Moved axes = kThrough(f, types, y, *axis);
   if (!axes || std::ranges::all_of(*axes, [](int own) { return own < 0; })) return {};
   for (size_t i = 0; i < operands.size(); ++i) {

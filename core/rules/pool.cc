@@ -247,7 +247,8 @@ ClassId AverageConv(Terms& terms, std::span<const Binding> args) {
   return MakeConv(terms, ConvolutionAttributes(conv), args[1].id, weight, std::nullopt);
 }
 
-// The pools of the parts, if strides make them smaller. args: m, c, parts
+// The pools of the parts, if strides make them smaller. ONNX Runtime has no pool without channels.
+// args: m, c, parts
 ClassId PooledParts(Terms& terms, std::span<const Binding> args) {
   constexpr size_t kMostParts = 8;
   const OpWord& pool = terms.word(args[0].op);
@@ -259,7 +260,10 @@ ClassId PooledParts(Terms& terms, std::span<const Binding> args) {
   const int64_t axis = ConcatAxis(terms.word(args[1].op), terms.type(parts[0]));
   if (axis != 0 && axis != 1) return ClassId();
   std::vector<ClassId> pooled;
-  for (const ClassId part : parts) pooled.push_back(terms.Op(pool.name, {part}, pool.attributes));
+  for (const ClassId part : parts) {
+    if (axis == 1 && NumberAt(terms.type(part), 1).value_or(0) < 1) return ClassId();
+    pooled.push_back(terms.Op(pool.name, {part}, pool.attributes));
+  }
   return terms.Concat(pooled, axis);
 }
 

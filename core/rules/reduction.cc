@@ -164,13 +164,14 @@ bool IsGlobal(const OpWord& word) {
 }
 
 // Reduces x along other axes, which stay with size 1. A global pool becomes a Reduce operator
-// unless these are the spatial ones.
+// unless these are the spatial ones, and where x may have no channels, which ONNX Runtime does not
+// pool.
 ClassId Reduced(Terms& terms, const OpWord& word, ClassId x, Ints axes) {
   if (!x.valid() || !terms.type(x).has_rank()) return ClassId();
   if (!IsGlobal(word)) return terms.Op(word.name, {x}, {{"axes", std::move(axes)}});
   const bool is_spatial = axes.front() == 2 && axes.back() + 1 == terms.type(x).rank() &&
                           static_cast<int>(axes.size()) + 2 == terms.type(x).rank();
-  if (is_spatial) return terms.Op(word.name, {x});
+  if (is_spatial && NumberAt(terms.type(x), 1).value_or(0) > 0) return terms.Op(word.name, {x});
   const char* name = word.name == "GlobalMaxPool" ? "ReduceMax" : "ReduceMean";
   return terms.Op(name, {x}, {{"axes", std::move(axes)}});
 }

@@ -1,6 +1,6 @@
 // Rules about RotaryEmbedding, which ONNX has since opset 23: what exporters write for it becomes
 // one operator, and it is taken apart again for what runs it faster in parts. A Transpose moves
-// behind it, so that Attention can do without an axis of heads (attention.cc).
+// behind it, so that Attention can do without an axis of heads (attention_forms.cc).
 
 #include <optional>
 #include <utility>

@@ -162,7 +162,7 @@ std::vector<Equation> SliceEquations(Terms& terms, const std::vector<Member>& me
 
 // Extends a member by a following Add of a constant vector over the columns.
 Member WithBias(const View& view, Member member) {
-  const int64_t columns = *NumberAt(view.type(member.weight), 1);
+  const int64_t columns = *NumberAt(view.type(member.weight), -1);
   const ClassId product = member.root;
   ForEachNarrowParent(view, product, [&](ENodeId parent) {
     const auto node = view.graph().node(parent);
@@ -184,14 +184,20 @@ void SearchMatMuls(const View& view, std::span<const ENodeId> anchors, const Emi
   for (const ClassId x : FirstOperands(view, anchors)) {
     const TensorType& type = view.type(x);
     if (!type.has_rank() || type.rank() < 2 || view.data(x).weight_only) continue;
-    std::vector<Member> members;
+    // By all sizes of the weight but its columns. Of several matrices, each has its own product.
+    std::map<Ints, std::vector<Member>> groups;
     for (const ENodeId enode : ReadersOfFirst(view, x, view.graph().kind(anchors[0]))) {
       const auto node = view.graph().node(enode);
       const ClassId weight = node.children[1];
-      if (!IsPlainWeight(view, weight) || view.type(weight).rank() != 2) continue;
-      members.push_back(WithBias(view, {view.graph().class_of(enode), weight, ClassId(), node.op}));
+      if (!IsPlainWeight(view, weight) || view.type(weight).rank() < 2) continue;
+      Ints others = view.type(weight).dims();
+      others.pop_back();
+      groups[std::move(others)].push_back(
+          WithBias(view, {view.graph().class_of(enode), weight, ClassId(), node.op}));
     }
-    if (!EmitVariants(view, x, members, emit)) return;
+    for (const auto& [others, members] : groups) {
+      if (!EmitVariants(view, x, members, emit)) return;
+    }
   }
 }
 
@@ -201,13 +207,14 @@ std::vector<Equation> MergeMatMuls(Terms& terms, const SiteMatch& match) {
   std::vector<int64_t> sizes;
   for (const Member& member : members) {
     weights.push_back(member.weight);
-    sizes.push_back(*NumberAt(terms.type(member.weight), 1));
+    sizes.push_back(*NumberAt(terms.type(member.weight), -1));
   }
-  ClassId merged = terms.Op("MatMul", {match.classes[0], terms.Concat(weights, 1)});
+  const int rank = terms.type(weights[0]).rank();
+  ClassId merged = terms.Op("MatMul", {match.classes[0], terms.Concat(weights, rank - 1)});
   if (const auto bias = ConcatBiases(terms, members, sizes)) {
     merged = terms.Op("Add", {merged, *bias});
   }
-  const int64_t axis = terms.type(match.classes[0]).rank() - 1;
+  const int64_t axis = std::max(rank, terms.type(match.classes[0]).rank()) - 1;
   return SliceEquations(terms, members, sizes, merged, axis);
 }
 
