@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <string>
 #include <type_traits>
 
@@ -141,6 +143,21 @@ void Widen(const std::byte* from, std::span<double> out) {
   for (; i < out.size(); ++i) out[i] = ReadElement<float>(from, static_cast<int64_t>(i));
 }
 
+// Stores float32 in the same way.
+void Narrow(std::span<const double> values, std::byte* to) {
+  constexpr size_t kBlock = 16;
+  size_t i = 0;
+  for (; i + kBlock <= values.size(); i += kBlock) {
+    const double* const from = values.data() + i;
+    float floats[kBlock];
+    for (size_t k = 0; k < kBlock; ++k) floats[k] = static_cast<float>(from[k]);
+    std::memcpy(to + 4 * i, floats, sizeof(floats));
+  }
+  for (; i < values.size(); ++i) {
+    WriteElement(to, static_cast<int64_t>(i), static_cast<float>(values[i]));
+  }
+}
+
 template <typename Out, typename Convert>
 void LoadAs(const Tensor& tensor, int64_t begin, std::span<Out> out, Convert convert) {
   const std::byte* base = tensor.bytes().data();
@@ -169,8 +186,10 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> dims, std::span<const std::byte
 
 Tensor Tensor::Allocate(DType dtype, std::vector<int64_t> dims, std::span<std::byte>* bytes) {
   const int64_t size = ByteSize(dtype, dims).value_or(0);
-  // This form of new value-initializes: all bytes are zero.
-  std::shared_ptr<std::byte[]> buffer(new std::byte[std::max<int64_t>(size, 1)]());
+  // Unlike new, calloc does not touch large blocks, which the system hands out as zeros.
+  auto* const zeros = static_cast<std::byte*>(std::calloc(std::max<int64_t>(size, 1), 1));
+  if (zeros == nullptr) throw std::bad_alloc();
+  std::shared_ptr<std::byte[]> buffer(zeros, std::free);
   *bytes = std::span<std::byte>(buffer.get(), static_cast<size_t>(size));
   return Tensor(dtype, std::move(dims), *bytes, std::move(buffer));
 }
@@ -265,6 +284,7 @@ const Digest& Tensor::digest() const {
 
 void Store(DType dtype, std::span<std::byte> buffer, int64_t begin,
            std::span<const double> values) {
+  if (dtype == DType::kFloat32) return Narrow(values, buffer.data() + 4 * begin);
   VisitType(dtype, [&]<typename T>(T) {
     for (size_t i = 0; i < values.size(); ++i) {
       WriteElement<T>(buffer.data(), begin + static_cast<int64_t>(i), FromDouble<T>(values[i]));

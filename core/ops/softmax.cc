@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/exponential.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
 
@@ -86,23 +88,56 @@ Outputs EvaluateLines(const EvaluateContext& context, const Normalize& normalize
   return std::vector<Tensor>{std::move(result.tensor)};
 }
 
+// Combines the numbers of a line, which are `width` apart. Lines of neighbours, which most are, are
+// combined in several strands, whose operations do not wait for each other.
+template <typename Combine>
+double Reduce(std::span<const double> values, int64_t width, double first, Combine combine) {
+  constexpr size_t kStrands = 8;
+  double strands[kStrands];
+  std::ranges::fill(strands, first);
+  size_t i = 0;
+  if (width == 1) {
+    for (; i + kStrands <= values.size(); i += kStrands) {
+      for (size_t k = 0; k < kStrands; ++k) strands[k] = combine(strands[k], values[i + k]);
+    }
+  }
+  for (; i < values.size(); i += width) strands[0] = combine(strands[0], values[i]);
+  for (size_t k = 1; k < kStrands; ++k) strands[0] = combine(strands[0], strands[k]);
+  return strands[0];
+}
+
+// Calls change(number) for each number of a line.
+template <typename Change>
+void ChangeLine(std::span<double> values, int64_t width, const Change& change) {
+  constexpr size_t kBlock = 16;  // Compilers vectorize loops of a fixed size without -O3.
+  size_t i = 0;
+  if (width == 1) {
+    for (; i + kBlock <= values.size(); i += kBlock) {
+      for (size_t k = 0; k < kBlock; ++k) values[i + k] = change(values[i + k]);
+    }
+  }
+  for (; i < values.size(); i += width) values[i] = change(values[i]);
+}
+
 // Subtracts the largest element of each line, so that no exponential overflows.
 void SubtractLargest(std::span<double> values, int64_t length, int64_t width) {
+  if (length == 0) return;
   for (int64_t j = 0; j < width; ++j) {
-    double largest = values[j];
-    for (int64_t k = 1; k < length; ++k) largest = MaxOf(largest, values[k * width + j]);
-    for (int64_t k = 0; k < length; ++k) values[k * width + j] -= largest;
+    const std::span<double> line = values.subspan(j);
+    const double largest =
+        Reduce(line, width, line[0], [](double a, double b) { return MaxOf(a, b); });
+    ChangeLine(line, width, [largest](double value) { return value - largest; });
   }
 }
 
 Outputs EvaluateSoftmax(const EvaluateContext& context) {
   return EvaluateLines(context, [](std::span<double> values, int64_t length, int64_t width) {
     SubtractLargest(values, length, width);
-    for (double& value : values) value = std::exp(value);
-    for (int64_t j = 0; j < width; ++j) {
-      double sum = 0;
-      for (int64_t k = 0; k < length; ++k) sum += values[k * width + j];
-      for (int64_t k = 0; k < length; ++k) values[k * width + j] /= sum;
+    ExponentialsOf(values);
+    for (int64_t j = 0; length > 0 && j < width; ++j) {
+      const std::span<double> line = values.subspan(j);
+      const double sum = Reduce(line, width, 0, std::plus<double>());
+      ChangeLine(line, width, [sum](double value) { return value / sum; });
     }
   });
 }

@@ -52,9 +52,9 @@ StopCondition Budget::ForRescue(const StopCondition& stop) const {
 SearchTime Budget::ForSearch(double late_seconds) const {
   const bool is_own = search_seconds_ > 0;
   const double wanted = is_own ? search_seconds_ : seconds_;
-  const double end =
-      std::min(is_own ? 1 : kSearchEnd, kMostOfJob - late_seconds / std::max(seconds_, 1e-9));
-  const double left = std::max(SecondsUntil(end), kLeastSearch * seconds_);
+  const double share = SecondsUntil(is_own ? 1 : kSearchEnd);
+  const double possible = (SecondsUntil(kMostOfJob) - late_seconds) / (1 + kSearchGrace);
+  const double left = std::max(std::min(share, possible), kLeastSearch * seconds_);
   const double seconds = std::min(wanted, left);
   return {.grow_seconds = std::min(kGrowShare * wanted, kGrowShareOfRest * seconds),
           .seconds = seconds};
@@ -64,9 +64,13 @@ StopCondition Budget::ForQuestions(const StopCondition& stop) const {
   return stop.WithBudget(clock_, std::min(kQuestionsShare * seconds_, kMostQuestionSeconds));
 }
 
+double Budget::LeastForMeasuring() const {
+  return std::min(std::max(kLeastMeasuringSeconds, kLeastMeasuring * seconds_),
+                  kMostMeasuringSeconds);
+}
+
 double Budget::ForMeasuring() const {
-  const double least = std::max(kLeastMeasuringSeconds, kLeastMeasuring * seconds_);
-  return std::min(std::max(Left(), least), kMostMeasuringSeconds);
+  return std::clamp(Left(), LeastForMeasuring(), kMostMeasuringSeconds);
 }
 
 double Budget::Left() const { return SecondsUntil(1); }

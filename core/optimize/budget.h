@@ -42,15 +42,20 @@ class Budget {
   StopCondition ForChecks(const StopCondition& stop) const { return Until(kChecksEnd, stop); }
   // For searches without wrong rules, which are not expected to be needed.
   StopCondition ForRescue(const StopCondition& stop) const;
-  // `late_seconds`: what the phases behind it take at least. Where that is more than their share of
-  // the budget and half of all of it, the search has less.
+  // `late_seconds`: what the phases behind it take at least. The search has less where that, and
+  // being late itself, would make the job take more than one and a half times its budget.
   SearchTime ForSearch(double late_seconds = 0) const;
   // For answering all questions of the user, from when this is called.
   StopCondition ForQuestions(const StopCondition& stop) const;
   // Seconds for running graphs against each other.
   double ForMeasuring() const;
+  // The same, however late that is.
+  double LeastForMeasuring() const;
   // Seconds until the budget is used up; 0 afterwards.
   double Left() const;
+
+  // The last extractions of a search may take this share of its time more.
+  static constexpr double kSearchGrace = 0.25;
 
  private:
   static constexpr double kBaselineEnd = 0.5;

@@ -8,6 +8,7 @@
 #include "core/extract/fusions.h"
 #include "core/extract/remembered.h"
 #include "core/extract/several.h"
+#include "core/optimize/budget.h"
 
 namespace quotient::optimize {
 namespace {
@@ -24,10 +25,9 @@ constexpr double kAlternativesSeconds = 2;
 // The search uses a quick extractor. The final graph comes from the exact one, which takes
 // milliseconds for most models. If it does not end in time, the quick answer is used.
 constexpr double kExactSeconds = 2;
-// The last extractions may take what is left of the search's time and this share of all of it,
-// within bounds. Work that is linear in the graph (checking a selection, building the graph) is not
-// bounded.
-constexpr double kGraceShare = 0.25;
+// The last extractions may take what is left of the search's time and Budget::kSearchGrace of all
+// of it, within bounds. Work that is linear in the graph (checking a selection, building the graph)
+// is not bounded.
 constexpr double kLeastLastSeconds = 1;
 constexpr double kMostLastSeconds = 5;
 
@@ -101,7 +101,7 @@ class Chooser {
   }
 
   double SecondsForLastExtractions() const {
-    return std::clamp(SecondsLeft() + kGraceShare * settings_.seconds, kLeastLastSeconds,
+    return std::clamp(SecondsLeft() + Budget::kSearchGrace * settings_.seconds, kLeastLastSeconds,
                       kMostLastSeconds);
   }
 

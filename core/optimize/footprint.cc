@@ -146,6 +146,8 @@ double BytesToRun(const Graph& graph, int input_sets, int candidates) {
          BytesToTimeKernels(graph) + executables * BytesOfExecutable(graph);
 }
 
+double BytesOfConstants(const Graph& graph) { return ConstantBytes(graph, PlainBytes); }
+
 size_t FilesThatFit(const Graph& graph) {
   // What a job takes beside the files: the programs, the search, the candidates.
   constexpr double kOthers = 200e6;

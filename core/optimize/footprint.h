@@ -17,6 +17,9 @@ namespace quotient::optimize {
 // that came are not counted: the caller has them already.
 double BytesToRun(const model::Graph& graph, int input_sets, int candidates);
 
+// Returns the bytes of a graph's constants, most of which are weights.
+double BytesOfConstants(const model::Graph& graph);
+
 // Returns how many files of about the size of `graph`, each with weights of its own, may be loaded
 // at a time, so that a job takes no more than three times the weights of the model and 300 MB: at
 // least two, as nothing can be compared otherwise.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/kernels/partition.h"
 #include "core/optimize/decide.h"
+#include "core/optimize/footprint.h"
 #include "core/verify/bindings.h"
 
 namespace quotient::optimize {
@@ -13,11 +14,15 @@ namespace {
 // About what it takes to check one candidate, and to run it and the original a few times each.
 double LateSeconds(const Job& job, const Baseline& baseline) {
   constexpr double kOperationsPerSecond = 1e10;  // Of the evaluator, on one core.
+  // To write the weights of a candidate, and to load them and those of the original where they run.
+  constexpr double kSecondsPerByte = 8e-9;
   const double evaluation =
       verify::OperationsOf(baseline.original.prepared.cut) / (kOperationsPerSecond * job.threads);
   const double checks = 2 * job.options.verify_inputs * evaluation;
   if (!baseline.costs().measures()) return checks;
-  return checks + kRunsOfRace * baseline.cost.total_us * 1e-6;
+  const double runs =
+      std::max(kRunsOfRace * baseline.cost.total_us * 1e-6, job.budget.LeastForMeasuring());
+  return checks + kSecondsPerByte * BytesOfConstants(baseline.original.prepared.cut.graph) + runs;
 }
 
 }  // namespace

@@ -23,6 +23,28 @@ TEST(TensorTest, StoreAndLoadEveryComputableType) {
   }
 }
 
+TEST(TensorTest, FloatsAreStoredAnywhereInAnyNumber) {
+  constexpr int64_t kElements = 60;
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> values(kElements);
+  for (int64_t i = 0; i < kElements; ++i) values[i] = 0.1 * static_cast<double>(i);
+  values[3] = infinity;
+  values[20] = 1e300;  // No float is as large.
+  values[21] = -1e-300;
+  for (const int64_t begin : {0, 1, 5}) {
+    for (const size_t count : {0, 1, 15, 16, 17, 33, 55}) {
+      std::vector<std::byte> bytes(kElements * sizeof(float));
+      Store(DType::kFloat32, bytes, begin, std::span<const double>(values).first(count));
+      std::vector<float> stored(kElements);
+      std::memcpy(stored.data(), bytes.data(), bytes.size());
+      for (int64_t i = 0; i < kElements; ++i) {
+        const bool is_stored = i >= begin && i < begin + static_cast<int64_t>(count);
+        EXPECT_EQ(stored[i], is_stored ? static_cast<float>(values[i - begin]) : 0) << i;
+      }
+    }
+  }
+}
+
 TEST(TensorTest, FloatsLoadFromAnywhereInAnyNumber) {
   std::vector<float> floats(50);
   for (size_t i = 0; i < floats.size(); ++i) floats[i] = 0.5f * static_cast<float>(i);

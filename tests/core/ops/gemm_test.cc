@@ -84,8 +84,21 @@ std::vector<double> BlockedProduct(const GemmSize& size, const Factors& factors,
 
 TEST(Gemm, IsTheNaiveProductBitForBit) {
   const GemmSize sizes[] = {
-      {1, 1, 1, 1},   {1, 5, 7, 3},    {1, 6, 8, 256},  {1, 7, 9, 257}, {1, 13, 1, 300},
-      {1, 1, 17, 31}, {1, 193, 5, 11}, {1, 3, 259, 20}, {3, 7, 10, 4},  {2, 200, 300, 9},
+      {1, 1, 1, 1},
+      {1, 5, 7, 3},
+      {1, 6, 8, 256},
+      {1, 7, 9, 257},
+      {1, 13, 1, 300},
+      {1, 1, 17, 31},
+      {1, 193, 5, 11},
+      {1, 3, 259, 20},
+      {3, 7, 10, 4},
+      {2, 200, 300, 9},
+      // Tiles of few rows are wide, and their pieces of k short.
+      {1, 1, 1025, 70},
+      {2, 20, 2051, 131},
+      {1, 49, 1023, 65},
+      {1, 6, 1024, 64},
   };
   for (const GemmSize& size : sizes) {
     SCOPED_TRACE(::testing::Message()
@@ -113,6 +126,16 @@ TEST(Gemm, DoesNotDependOnTheNumberOfThreads) {
   const std::vector<double> alone = BlockedProduct(size, factors, Rows::kOuter, Rows::kInner, 1);
   for (int threads : {2, 8}) {
     EXPECT_EQ(BlockedProduct(size, factors, Rows::kOuter, Rows::kInner, threads), alone);
+  }
+}
+
+// A product of few rows is cut for the threads that it gets.
+TEST(Gemm, FewRowsDoNotDependOnTheNumberOfThreads) {
+  const GemmSize size{1, 5, 1100, 300};
+  const Factors factors(size);
+  const std::vector<double> expected = NaiveProduct(size, factors);
+  for (int threads : {1, 2, 3, 16}) {
+    EXPECT_EQ(BlockedProduct(size, factors, Rows::kOuter, Rows::kInner, threads), expected);
   }
 }
 

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tests/core/ops/one_node.h"
 #include "tests/support/status_matchers.h"
 
@@ -52,6 +55,34 @@ TEST(Softmax, AlongAnyAxis) {
     }
     for (double& value : expected) value = std::log(value);
     EXPECT_THAT(ValuesOf(absl::StrCat(x, "y = LogSoftmax(x) {axis=", axis, "}")), Near(expected));
+  }
+}
+
+// Lines are computed in blocks, which these lengths end in the midst of.
+TEST(Softmax, LinesOfAnyLength) {
+  for (const int length : {0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 63, 64, 65, 130}) {
+    const std::string x = absl::StrCat("const x: float64[3,", length, "] = random(4)\n");
+    const std::vector<double> values =
+        testing::OneNode(absl::StrCat(x, "y = Relu(x)")).values[0].constant->AsDoubles();
+    std::vector<double> expected;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t first = i / length * length;
+      double sum = 0;
+      for (size_t k = first; k < first + length; ++k) sum += std::exp(values[k]);
+      expected.push_back(std::exp(values[i]) / sum);
+    }
+    EXPECT_THAT(ValuesOf(absl::StrCat(x, "y = Softmax(x)")), Near(expected, 1e-15)) << length;
+  }
+}
+
+TEST(Softmax, NaNAnywhereMakesItsLineNaN) {
+  for (size_t at = 0; at < 19; ++at) {
+    std::vector<std::string> numbers(19, "1");
+    numbers[at] = "nan";
+    EXPECT_THAT(ValuesOf(absl::StrCat("const x: float32[19] = [", absl::StrJoin(numbers, ", "),
+                                      "]\ny = Softmax(x)")),
+                Each(IsNan()))
+        << at;
   }
 }
 
