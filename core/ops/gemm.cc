@@ -28,7 +28,7 @@ constexpr int64_t kMostOfTile = kMaxTileM * kMaxTileN;
 constexpr int64_t kMostOfPiece = 256 * kMaxTileN;
 // A tile of few rows is wider, up to this: then the right factor is read in longer runs, and the
 // time to read it is most of what such a product takes.
-constexpr int64_t kMaxTileNOfFewRows = 4 * kMaxTileN;
+constexpr int64_t kMaxTileNOfFewRows = 2 * kMaxTileN;
 // What pays for a thread and its buffers, in multiplications.
 constexpr double kWorkOfThread = int64_t{1} << 18;
 

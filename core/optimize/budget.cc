@@ -19,8 +19,9 @@ constexpr double kLeastRescue = 0.25;
 constexpr double kLeastMeasuringSeconds = 2;
 // A job does not wait longer than this for a race, however large its budget.
 constexpr double kMostMeasuringSeconds = 30;
-// What a job takes at most of its budget, as far as that can be foreseen.
-constexpr double kMostOfJob = 1.5;
+// What a job takes at most of its budget, as far as that can be foreseen: less than one and a half
+// times of it, because what is foreseen is off by some percent.
+constexpr double kMostOfJob = 1.4;
 // What questions may take, of the budget and at most.
 constexpr double kQuestionsShare = 0.1;
 constexpr double kMostQuestionSeconds = 2;

@@ -43,7 +43,7 @@ class Budget {
   // For searches without wrong rules, which are not expected to be needed.
   StopCondition ForRescue(const StopCondition& stop) const;
   // `late_seconds`: what the phases behind it take at least. The search has less where that, and
-  // being late itself, would make the job take more than one and a half times its budget.
+  // being late itself, would make the job take about one and a half times its budget.
   SearchTime ForSearch(double late_seconds = 0) const;
   // For answering all questions of the user, from when this is called.
   StopCondition ForQuestions(const StopCondition& stop) const;

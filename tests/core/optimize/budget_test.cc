@@ -43,12 +43,12 @@ TEST_F(BudgetTest, ASearchMayHaveABudgetOfItsOwn) {
 TEST_F(BudgetTest, ASearchLeavesTimeForChecksThatTakeLong) {
   const Budget budget = Make();
   Pass(10);
-  EXPECT_DOUBLE_EQ(budget.ForSearch(70).seconds, 55);
-  EXPECT_DOUBLE_EQ(budget.ForSearch(80).seconds, 48);
-  EXPECT_DOUBLE_EQ(budget.ForSearch(100).seconds, 32);
+  EXPECT_DOUBLE_EQ(budget.ForSearch(60).seconds, 55);
+  EXPECT_DOUBLE_EQ(budget.ForSearch(80).seconds, 40);
+  EXPECT_DOUBLE_EQ(budget.ForSearch(100).seconds, 24);
   EXPECT_DOUBLE_EQ(budget.ForSearch(1000).seconds, 10);
   options_.search_budget_seconds = 80;
-  EXPECT_DOUBLE_EQ(Make().ForSearch(100).seconds, 40);
+  EXPECT_DOUBLE_EQ(Make().ForSearch(100).seconds, 32);
 }
 
 // Reading the kernels of a large file takes long, and what it shows is worth nothing unmeasured.
