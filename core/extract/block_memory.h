@@ -2,7 +2,8 @@
 
 // BlockMemory: how blocks (block_outline.h) were solved before. E-graphs that differ by a few
 // rewrites have most blocks in common, and layers of a network are often equal blocks. What is
-// remembered is a function of the block alone, so a memory changes no answer, whatever it has seen.
+// remembered is a function of the block alone, so a memory changes no answer, whatever it has seen,
+// unless two different blocks have equal hashes.
 
 #include <cstdint>
 #include <vector>

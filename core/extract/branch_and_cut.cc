@@ -24,6 +24,7 @@
 #include "core/extract/requirements.h"
 #include "core/extract/shared_selection.h"
 #include "core/extract/use_separator.h"
+#include "core/extract/users.h"
 
 namespace quotient::extract {
 namespace {
@@ -76,6 +77,7 @@ class Search {
         scale_(std::exp2(std::ceil(std::log2(kScaledCutoff / cutoff)))),
         relaxation_(model_, scale_, stop),
         components_(StrongComponents(instance)),
+        users_(FindUsers(instance)),
         guided_(instance),
         cutoff_(cutoff) {
     if (requirements_.has_value()) uses_.emplace(instance, *requirements_);
@@ -119,7 +121,7 @@ class Search {
       guided_.cost[i] = (instance_.cost[i] + kNotTaken * cutoff_) * not_taken;
     }
     SharedSelection selection(instance_, components_, MinimizeTreeCost(guided_).choice);
-    LocalSearch(instance_, selection, LocalSearch::Depth::kOne, stop_).Run();
+    LocalSearch(instance_, users_, selection, LocalSearch::Depth::kOne, stop_).Run();
     if (selection.score().num_recomputed > 0) return;
     if (selection.cost() >= cutoff_ * (1 - kCutoffTolerance)) return;
     cutoff_ = selection.cost();
@@ -192,6 +194,7 @@ class Search {
   const double scale_;
   Relaxation relaxation_;
   const std::vector<uint32_t> components_;
+  const Users users_;
   Instance guided_;  // The instance with the costs that Round uses.
   double cutoff_;    // The cost of best_, if there is one.
   std::optional<std::vector<Node>> best_;

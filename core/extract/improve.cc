@@ -10,6 +10,7 @@
 #include "core/extract/components.h"
 #include "core/extract/local_search.h"
 #include "core/extract/shared_selection.h"
+#include "core/extract/users.h"
 
 namespace quotient::extract {
 namespace {
@@ -18,25 +19,19 @@ constexpr int kRestarts = 6;
 // The remaining restarts are skipped after this many in a row without gain.
 constexpr int kMaxFruitless = 3;
 
-// For each class, the number of live classes that could use it, each through some e-node.
-std::vector<double> PossibleUses(const Instance& instance, const SharedSelection& selection) {
-  std::vector<double> uses(instance.num_classes(), 0);
-  for (uint32_t i = 0; i < instance.num_classes(); ++i) {
-    Class last;
-    for (Node parent : instance.parents[i]) {  // Those of one class are adjacent.
-      const Class id = instance.class_of[parent.value()];
-      if (id != last && selection.live(id)) ++uses[i];
-      last = id;
-    }
+// For each class, the number of live classes that could use it.
+std::vector<double> PossibleUses(const Users& users, const SharedSelection& selection) {
+  std::vector<double> uses(users.num_keys(), 0);
+  for (uint32_t i = 0; i < uses.size(); ++i) {
+    for (const User& user : users[i]) uses[i] += selection.live(user.id) ? 1 : 0;
   }
   return uses;
 }
 
 // The numbers of uses that a start assumes: between those in the best selection and the possible
 // ones.
-std::vector<double> ExpectedUses(const Instance& instance, const SharedSelection& best,
-                                 double optimism) {
-  std::vector<double> uses = PossibleUses(instance, best);
+std::vector<double> ExpectedUses(const Users& users, const SharedSelection& best, double optimism) {
+  std::vector<double> uses = PossibleUses(users, best);
   for (uint32_t i = 0; i < uses.size(); ++i) {
     const double now = std::max(1.0, static_cast<double>(best.uses(Class(i))));
     const double possible = std::max(now, uses[i]);
@@ -54,9 +49,10 @@ bool Improves(const Score& next, const Score& best) {
 std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
                               const StopCondition& stop) {
   const std::vector<uint32_t> components = StrongComponents(instance);
+  const Users users = FindUsers(instance);
   const auto search_from = [&](std::vector<Node> choice) {
     auto selection = std::make_unique<SharedSelection>(instance, components, std::move(choice));
-    LocalSearch(instance, *selection, LocalSearch::Depth::kOne, stop).Run();
+    LocalSearch(instance, users, *selection, LocalSearch::Depth::kOne, stop).Run();
     return selection;
   };
   auto best = search_from(tree);
@@ -64,7 +60,7 @@ std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
   int fruitless = 0;
   for (int i = 0; i < kRestarts && fruitless < kMaxFruitless && !stop.ShouldStop(); ++i) {
     const double optimism = static_cast<double>(i) / (kRestarts - 1);
-    const std::vector<double> uses = ExpectedUses(instance, *best, optimism);
+    const std::vector<double> uses = ExpectedUses(users, *best, optimism);
     std::vector<Node> start = MinimizeSharedCost(instance, uses).choice;
     ++fruitless;
     // From an equal start it would end where it has ended before.
@@ -75,7 +71,7 @@ std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
     best = std::move(next);
     fruitless = 0;
   }
-  LocalSearch(instance, *best, LocalSearch::Depth::kTwo, stop).Run();
+  LocalSearch(instance, users, *best, LocalSearch::Depth::kTwo, stop).Run();
   return best->choices();
 }
 

@@ -31,9 +31,10 @@ double GrainOf(double cost) {
 
 }  // namespace
 
-LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection, Depth depth,
-                         const StopCondition& stop)
+LocalSearch::LocalSearch(const Instance& instance, const Users& users, SharedSelection& selection,
+                         Depth depth, const StopCondition& stop)
     : instance_(instance),
+      users_(users),
       selection_(selection),
       depth_(depth),
       stop_(stop),
@@ -101,10 +102,12 @@ bool LocalSearch::SwitchClass(Class id, Sideways sideways) {
     const bool equal = sideways == Sideways::kAccept && Equal(score, now);
     if (equal || Better(score, now)) candidates_.push_back({node, score});
   });
-  std::ranges::stable_sort(candidates_, {}, [](const Candidate& candidate) {
-    const Score& score = candidate.score;
-    return std::tuple(score.num_recomputed, score.cost, score.num_live, score.num_rewritten);
-  });
+  if (candidates_.size() > 1) {
+    std::ranges::stable_sort(candidates_, {}, [](const Candidate& candidate) {
+      const Score& score = candidate.score;
+      return std::tuple(score.num_recomputed, score.cost, score.num_live, score.num_rewritten);
+    });
+  }
   for (const Candidate& candidate : candidates_) {
     if (!selection_.Choose(candidate.node)) continue;
     ++moves_;
@@ -125,8 +128,11 @@ bool LocalSearch::AdoptPass() {
 }
 
 bool LocalSearch::Adopt(Class adopted) {
+  // A single alternative is a switch.
+  const std::span<const User> users = users_[adopted.value()];
+  if (users.empty() || (users.size() == 1 && users.front().cost > 0)) return false;
   CollectAlternatives(adopted);
-  if (alternatives_.size() < 2 || !MayImprove(adopted)) return false;  // A single one is a switch.
+  if (alternatives_.size() < 2 || !MayImprove(adopted)) return false;
   const Score before = selection_.score();
   const size_t mark = selection_.Mark();
   ChooseAlternatives();
@@ -163,7 +169,7 @@ void LocalSearch::ChooseAlternatives() {
 // it.
 void LocalSearch::TrySecondAdoption(const Score& before) {
   double remaining_cost = 0;
-  votes_.clear();
+  left_.clear();
   for (const Node old : replaced_) {
     for (const Class id : instance_.children[old.value()]) {
       if (!selection_.live(id)) continue;
@@ -171,10 +177,12 @@ void LocalSearch::TrySecondAdoption(const Score& before) {
       const double cost = instance_.cost[selection_.choice(id).value()];
       if (cost == 0) continue;
       remaining_cost += cost;
-      VoteForReplacements(id);
+      left_.push_back(id);
     }
   }
   if (selection_.cost() - before.cost >= remaining_cost) return;
+  votes_.clear();
+  for (const Class id : left_) VoteForReplacements(id);
   std::ranges::stable_sort(votes_, std::ranges::greater(), &Vote::count);
   if (votes_.size() > kMaxSecond) votes_.resize(kMaxSecond);
   for (const Vote& vote : votes_) {
@@ -222,35 +230,30 @@ void LocalSearch::CollectAlternatives(Class adopted) {
   chosen_in_[adopted.value()] = adoption_;
   reached_.assign(1, adopted);
   for (size_t i = 0; i < reached_.size() && i < kMaxReached; ++i) {
-    const std::span<const Node> parents = instance_.parents[reached_[i].value()];
-    num_examined_ += std::ssize(parents);
-    for (auto begin = parents.begin(); begin != parents.end();) {
-      const Class id = instance_.class_of[begin->value()];
-      const auto end = std::find_if(
-          begin, parents.end(), [&](Node node) { return instance_.class_of[node.value()] != id; });
-      AddAlternative(id, std::span(begin, end));
-      begin = end;
-    }
+    const Class via = reached_[i];  // The next call may move what reached_ holds.
+    const std::span<const User> users = users_[via.value()];
+    num_examined_ += std::ssize(users);
+    for (const User& user : users) AddAlternative(via, user);
   }
 }
 
-void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
-  if (chosen_in_[id.value()] == adoption_) return;
+void LocalSearch::AddAlternative(Class via, const User& user) {
+  const Class id = user.id;
   const bool live = selection_.live(id);
-  if (live && std::ranges::find(nodes, selection_.choice(id)) != nodes.end()) return;
-  const auto cost = [&](Node node) { return instance_.cost[node.value()]; };
-  const Node node = *std::ranges::min_element(nodes, {}, cost);
+  if (!live && user.cost > 0) return;  // Most are of this kind.
+  if (chosen_in_[id.value()] == adoption_) return;
   if (live) {
     // The alternative costs more than the class's share. It could still help by freeing what the
     // class shares with others, but in most cases such an alternative only gets in the way. Classes
     // that were not live when the pass began have no share and are left out, too.
-    if (cost(node) >= shares_[id.value()]) return;
+    if (user.cost >= shares_[id.value()]) return;
+    const std::span<const Class> used = instance_.children[selection_.choice(id).value()];
+    if (std::ranges::find(used, via) != used.end()) return;
   } else {
-    if (cost(node) > 0) return;
     reached_.push_back(id);
   }
   chosen_in_[id.value()] = adoption_;
-  alternatives_.push_back(node);
+  alternatives_.push_back(user.cheapest);
 }
 
 // Whether the adoption may lower the cost. It frees no more than the current e-nodes and the shares

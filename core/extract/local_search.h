@@ -21,6 +21,7 @@
 #include "core/base/stop.h"
 #include "core/extract/instance.h"
 #include "core/extract/shared_selection.h"
+#include "core/extract/users.h"
 
 namespace quotient::extract {
 
@@ -30,7 +31,7 @@ class LocalSearch {
   enum class Depth { kOne, kTwo };
 
   // Borrows all arguments.
-  LocalSearch(const Instance& instance, SharedSelection& selection, Depth depth,
+  LocalSearch(const Instance& instance, const Users& users, SharedSelection& selection, Depth depth,
               const StopCondition& stop);
 
   // Climbs until neither move helps, `stop` fires, or a limit of steps that depends on the size of
@@ -58,7 +59,7 @@ class LocalSearch {
   void VoteForReplacements(Class id);
   void VoteForChildren(Node node);
   void CollectAlternatives(Class adopted);
-  void AddAlternative(Class id, std::span<const Node> nodes);
+  void AddAlternative(Class via, const User& user);
   bool MayImprove(Class adopted);
   void RevertUnprofitable();
   // ShouldStop for use within an adoption. Most adoptions are small, so only every 64th call reads
@@ -69,6 +70,7 @@ class LocalSearch {
   }
 
   const Instance& instance_;
+  const Users& users_;
   SharedSelection& selection_;
   const Depth depth_;
   const StopCondition& stop_;
@@ -77,7 +79,7 @@ class LocalSearch {
 
   // Limit of selection_.steps() + num_examined_. A function of the graph alone.
   const int64_t most_steps_;
-  // Number of e-nodes examined as possible alternatives.
+  // Number of classes examined as users of an adopted class.
   int64_t num_examined_ = 0;
   uint32_t num_polls_ = 0;
   int64_t moves_ = 0;
@@ -104,7 +106,8 @@ class LocalSearch {
     int count;
   };
   std::vector<Vote> votes_;
-  // By Class: the last adoption that left it with some of its users.
+  // Classes that an adoption left with some of their users, and by Class: the last one that did.
+  std::vector<Class> left_;
   std::vector<uint32_t> left_in_;
   std::vector<uint32_t> voted_by_;  // By Class: the last voter that voted for it.
   // By Class: its position in votes_, if it is there.

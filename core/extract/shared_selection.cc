@@ -27,11 +27,17 @@ std::vector<double> ExactlyAdded(const Instance& instance) {
 SharedSelection::SharedSelection(const Instance& instance, std::span<const uint32_t> components,
                                  std::vector<Node> choice)
     : instance_(instance),
-      cost_(ExactlyAdded(instance)),
       choice_(instance, components, std::move(choice)),
       uses_(instance.num_classes(), 0),
+      computed_(instance.num_computed, 0),
       seen_in_(instance.num_classes(), 0) {
-  if (!instance.computes.empty()) computed_.assign(instance.num_computed, 0);
+  const std::vector<double> cost = ExactlyAdded(instance);
+  parts_.reserve(cost.size());
+  for (uint32_t i = 0; i < cost.size(); ++i) {
+    const uint32_t computation =
+        instance.computes.empty() ? Instance::kComputesAlone : instance.computes[i];
+    parts_.push_back({cost[i], computation, instance.rewritten[i], instance.children[i]});
+  }
   for (Class root : instance.roots) Use(root);
 }
 
@@ -56,15 +62,7 @@ void SharedSelection::UndoTo(size_t mark) {
   }
 }
 
-void SharedSelection::Pay(Node node, int sign) {
-  score_.cost += sign * cost_[node.value()];
-  score_.num_rewritten += sign * instance_.rewritten[node.value()];
-  if (!computed_.empty()) CountComputation(node, sign);
-}
-
-void SharedSelection::CountComputation(Node node, int sign) {
-  const uint32_t computation = instance_.computes[node.value()];
-  if (computation == Instance::kComputesAlone) return;
+void SharedSelection::CountComputation(uint32_t computation, int sign) {
   uint32_t& count = computed_[computation];
   if (sign < 0) --count;
   if (count > 0) score_.num_recomputed += sign;
@@ -76,8 +74,8 @@ void SharedSelection::Switch(Class id, Node old_node, Node node) {
   Pay(node, 1);
   Pay(old_node, -1);
   // New uses are counted first, so that what both e-nodes use is not dropped and added again.
-  for (Class child : instance_.children[node.value()]) Use(child);
-  for (Class child : instance_.children[old_node.value()]) Drop(child);
+  for (Class child : parts_[node.value()].children) Use(child);
+  for (Class child : parts_[old_node.value()].children) Drop(child);
 }
 
 // Pays for a class that has become live, and uses its children.
@@ -88,7 +86,7 @@ void SharedSelection::UseBelow(Class id) {
     stack_.pop_back();
     ++score_.num_live;
     Pay(node, 1);
-    for (const Class child : instance_.children[node.value()]) {
+    for (const Class child : parts_[node.value()].children) {
       ++steps_;
       if (uses_[child.value()]++ == 0) stack_.push_back(child);
     }
@@ -103,7 +101,7 @@ void SharedSelection::DropBelow(Class id) {
     stack_.pop_back();
     --score_.num_live;
     Pay(node, -1);
-    for (const Class child : instance_.children[node.value()]) {
+    for (const Class child : parts_[node.value()].children) {
       ++steps_;
       if (--uses_[child.value()] == 0) stack_.push_back(child);
     }
@@ -117,15 +115,15 @@ std::vector<double> SharedSelection::Shares() const {
   for (const Class root : order) --waiting[root.value()];
   std::erase_if(order, [&](Class root) { return waiting[root.value()] > 0; });
   for (size_t i = 0; i < order.size(); ++i) {
-    for (const Class child : instance_.children[choice(order[i]).value()]) {
+    for (const Class child : parts_[choice(order[i]).value()].children) {
       if (--waiting[child.value()] == 0) order.push_back(child);
     }
   }
   for (size_t i = order.size(); i-- > 0;) {
     const Node node = choice(order[i]);
     double& share = shares[order[i].value()];
-    share = cost_[node.value()];
-    for (const Class child : instance_.children[node.value()]) {
+    share = parts_[node.value()].cost;
+    for (const Class child : parts_[node.value()].children) {
       share += shares[child.value()] / uses(child);
     }
   }

@@ -79,6 +79,14 @@ class SharedSelection {
   double cost() const { return score_.cost; }
 
  private:
+  // What a live e-node counts for and what it uses, stored together since they are read together.
+  struct Part {
+    double cost;  // From ExactlyAdded.
+    uint32_t computation;
+    uint32_t rewritten;
+    std::span<const Class> children;
+  };
+
   void Switch(Class id, Node old_node, Node node);
   // Most classes that are used have other users, too, so that nothing below them changes.
   void Use(Class id) {
@@ -91,11 +99,16 @@ class SharedSelection {
   }
   void UseBelow(Class id);
   void DropBelow(Class id);
-  void Pay(Node node, int sign);
-  void CountComputation(Node node, int sign);
+  void Pay(Node node, int sign) {
+    const Part& part = parts_[node.value()];
+    score_.cost += sign * part.cost;
+    score_.num_rewritten += sign * static_cast<int64_t>(part.rewritten);
+    if (part.computation != Instance::kComputesAlone) CountComputation(part.computation, sign);
+  }
+  void CountComputation(uint32_t computation, int sign);
 
   const Instance& instance_;
-  const std::vector<double> cost_;  // From ExactlyAdded.
+  std::vector<Part> parts_;  // By Node.
   AcyclicChoice choice_;
   std::vector<uint32_t> uses_;
   Score score_ = {0, 0, 0, 0};
@@ -111,21 +124,33 @@ class SharedSelection {
 template <typename Visit>
 void SharedSelection::ForEachSwitch(Class id, double limit, const Visit& visit) {
   const Node current = choice(id);
-  const std::span<const Class> now_used = instance_.children[current.value()];
-  const double all = cost();  // No more than this can be freed.
+  const std::span<const Class> now_used = parts_[current.value()].children;
+  const auto release = [&] {
+    Pay(current, -1);
+    for (const Class child : now_used) Drop(child);
+  };
+  const auto restore = [&] {
+    for (const Class child : now_used) Use(child);
+    Pay(current, 1);
+  };
+  // Most switches cost more than they can free, which is what the class frees if the other e-node
+  // uses none of it.
+  const double before = cost();
+  release();
+  const double most_freed = before - cost();
+  restore();
+  const auto may_fit = [&] { return score_.cost - most_freed <= limit; };
   for (const Node node : instance_.nodes[id.value()]) {
     if (node == current) continue;
     Pay(node, 1);
     // New uses are counted first, so that what both e-nodes use is not dropped and added again.
-    const std::span<const Class> children = instance_.children[node.value()];
+    const std::span<const Class> children = parts_[node.value()].children;
     size_t used = 0;
-    while (used < children.size() && score_.cost - all <= limit) Use(children[used++]);
-    if (used == children.size()) {
-      Pay(current, -1);
-      for (const Class child : now_used) Drop(child);
+    while (used < children.size() && may_fit()) Use(children[used++]);
+    if (used == children.size() && may_fit()) {
+      release();
       const Score score = score_;
-      for (const Class child : now_used) Use(child);
-      Pay(current, 1);
+      restore();
       if (score.cost <= limit) visit(node, score);
     }
     while (used > 0) Drop(children[--used]);
@@ -148,8 +173,8 @@ double SharedSelection::WalkCone(Class id, double limit, const Visit& visit) {
       continue;
     }
     const Node node = choice(next);
-    cost += cost_[node.value()];
-    for (const Class child : instance_.children[node.value()]) {
+    cost += parts_[node.value()].cost;
+    for (const Class child : parts_[node.value()].children) {
       if (seen_in_[child.value()] == walk_) continue;
       seen_in_[child.value()] = walk_;
       stack_.push_back(child);

@@ -292,7 +292,14 @@ absl::Status MctsSearch::TryAll(Walk& walk, Simulation& simulation) {
   for (const Action action : simulation.leaf.tries) {
     path.resize(simulation.leaf.path.size());
     path.push_back(action);
-    QUOTIENT_ASSIGN_OR_RETURN(const State state, walk.GoTo(path, simulation.stop));
+    QUOTIENT_RETURN_IF_ERROR(walk.MoveTo(path, simulation.stop));
+    State state = walk.state();
+    if (state.changed) {
+      state = walk.Revalue(simulation.stop);
+    } else {
+      state.cost = simulation.leaf.cost;
+      state.bill = simulation.leaf.bill;
+    }
     if (simulation.stop.ShouldStop()) break;
     simulation.states.push_back(state);
     simulation.seconds.push_back(walk.seconds());
@@ -304,7 +311,8 @@ absl::Status MctsSearch::TryAll(Walk& walk, Simulation& simulation) {
 // Returns whether it is new.
 absl::StatusOr<bool> MctsSearch::Open(Walk& walk, Simulation& simulation) {
   SearchTree::Leaf& leaf = simulation.leaf;
-  QUOTIENT_RETURN_IF_ERROR(walk.GoTo(leaf.path, simulation.stop).status());
+  // Its cost is known since it became a node.
+  QUOTIENT_RETURN_IF_ERROR(walk.MoveTo(leaf.path, simulation.stop));
   simulation.opened.hash = walk.Hash();
   {
     absl::MutexLock lock(&mutex_);

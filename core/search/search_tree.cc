@@ -162,6 +162,12 @@ bool SearchTree::Select(Leaf* leaf) {
   return SelectLeaf(/*may_grow=*/true, leaf);
 }
 
+void SearchTree::DescribeLeaf(const Node& node, Leaf* leaf) const {
+  leaf->added_enodes = AddedENodes(node);
+  leaf->cost = node.cost;
+  leaf->bill = node.bill;
+}
+
 bool SearchTree::SelectLeaf(bool may_grow, Leaf* leaf) {
   while (!exhausted()) {
     *leaf = {};
@@ -178,7 +184,7 @@ bool SearchTree::SelectLeaf(bool may_grow, Leaf* leaf) {
       at = node.edges[chosen].child;
     }
     Node& node = nodes_[at.value()];
-    leaf->added_enodes = AddedENodes(node);
+    DescribeLeaf(node, leaf);
     if (node.opened_at == 0) {
       node.opening = true;
       leaf->priors = priors_;

@@ -54,6 +54,9 @@ class SearchTree {
     int64_t as_of = 0;
     // By how many e-nodes the node's state is larger than the root's.
     int64_t added_enodes = 0;
+    // What was known of the cost of the node's state at the selection.
+    double cost = 0;
+    BillId bill;
   };
   // What is found out about a state when its node is opened.
   struct Opened {
@@ -134,6 +137,7 @@ class SearchTree {
   };
 
   NodeId MakeNode(const State& state);
+  void DescribeLeaf(const Node& node, Leaf* leaf) const;
   NodeId Open(const Leaf& leaf, const Opened& opened);
   void AddEdges(Node& node, const std::vector<Action>& tries);
   void Attach(NodeId tried, uint32_t edge, const State& state);

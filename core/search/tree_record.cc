@@ -125,7 +125,7 @@ bool SearchTree::RestoreLeaf(Leaf* leaf) {
     leaf->nodes.push_back(at);
   }
   Node& node = nodes_[at.value()];
-  leaf->added_enodes = AddedENodes(node);
+  DescribeLeaf(node, leaf);
   if (leaf->priors.has_value()) {
     return node.opened_at == 0 && !std::exchange(node.opening, true);
   }

@@ -1,6 +1,7 @@
 #include "core/search/walk.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/status_macros.h"
 #include "core/search/saturate.h"
@@ -34,6 +35,11 @@ size_t Walk::most_matches() const {
 }
 
 absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopCondition& stop) {
+  QUOTIENT_RETURN_IF_ERROR(MoveTo(path, stop));
+  return SetWorth(Value(state_.changed, stop));
+}
+
+absl::Status Walk::MoveTo(std::span<const Action> path, const StopCondition& stop) {
   if (!is_prepared_) {
     QUOTIENT_RETURN_IF_ERROR(rewriter_.Rebuild());
     workspace_.OnGraphGrown();
@@ -44,8 +50,8 @@ absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopConditi
   const size_t taken = StepsTaken(path);
   while (steps_.size() > taken) UndoStep();
   for (const Action action : path.subspan(taken)) QUOTIENT_RETURN_IF_ERROR(TakeStep(action, stop));
-  Describe(stop);
-  return state_;
+  Describe();
+  return absl::OkStatus();
 }
 
 size_t Walk::StepsTaken(std::span<const Action> path) const {
@@ -57,21 +63,21 @@ size_t Walk::StepsTaken(std::span<const Action> path) const {
   return taken;
 }
 
-void Walk::Describe(const StopCondition& stop) {
-  state_ = {.enodes = graph_.num_enodes()};
+void Walk::Describe() {
+  state_ = {.cost = std::numeric_limits<double>::infinity(), .enodes = graph_.num_enodes()};
   if (!steps_.empty()) {
     const auto some = [](const RuleCounts& counts) { return counts.changed > 0; };
     state_.changed = std::ranges::any_of(steps_.back().by_rule, some);
     state_.saturated = steps_.back().saturated;
   }
   state_.full = state_.enodes >= limits_.max_enodes;
-  const Worth worth = Value(state_.changed, stop);
-  state_.cost = worth.cost;
-  state_.bill = worth.bill;
 }
 
 const State& Walk::Revalue(const StopCondition& stop) {
-  const Worth worth = Value(/*changed=*/true, stop);
+  return SetWorth(Value(/*changed=*/true, stop));
+}
+
+const State& Walk::SetWorth(const Worth& worth) {
   state_.cost = worth.cost;
   state_.bill = worth.bill;
   return state_;
@@ -219,10 +225,10 @@ void Walk::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& st
 }
 
 // Returns the worth of the present state. If the last step changed nothing, that is the worth of
-// the state before it.
+// the state before it, which is computed at most once.
 Walk::Worth Walk::Value(bool changed, const StopCondition& stop) {
-  std::optional<Worth>& worth = steps_.empty() ? initial_worth_ : steps_.back().worth;
-  if (!changed) worth = steps_.size() == 1 ? initial_worth_ : steps_[steps_.size() - 2].worth;
+  const size_t steps = steps_.size() - (changed ? 0 : 1);
+  std::optional<Worth>& worth = steps == 0 ? initial_worth_ : steps_[steps - 1].worth;
   if (changed || !worth.has_value()) {
     const double cost = workspace_.Cost(stop);
     const Worth now = {cost, workspace_.bill()};
@@ -240,16 +246,25 @@ bool Walk::HasRulesBesidePatterns() const {
   return false;
 }
 
+bool Walk::HasPlaces(Places places) const {
+  for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
+    if (places == Places::kOfAllRules || rewriter_.is_pattern(rule)) return true;
+  }
+  return false;
+}
+
 std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   std::vector<Action> actions;
   if (state_.final()) return actions;
+  const bool has_places = HasPlaces(places);
+  if (has_places) SetWorth(Value(state_.changed, stop));  // Finds the best graph.
   const size_t from_scratch = places == Places::kOfAllRules ? kNewestConsidered : 1;
   WithMatches(from_scratch, stop, [&] {
     for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
       if (rewriter_.num_waiting(rule) == 0) continue;
       actions.push_back({Action::Kind::kRule, static_cast<uint16_t>(rule)});
     }
-    AddPlaces(places, actions);
+    if (has_places) AddPlaces(places, actions);
   });
   if (actions.empty()) return actions;
   constexpr uint32_t kByHalf = 150;
@@ -262,8 +277,7 @@ std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
 }
 
 // Adds up to kTaken of the last waiting matches of each rule, those that rewrite a part of the best
-// graph as of the last GoTo. A rule with a single match is skipped, since its kRule action does the
-// same.
+// graph. A rule with a single match is skipped, since its kRule action does the same.
 void Walk::AddPlaces(Places places, std::vector<Action>& actions) {
   constexpr int kTaken = 4;
   in_best_.assign(graph_.class_bound(), false);

@@ -62,12 +62,15 @@ class Walk {
   // Matches are searched for only in states from which a step is taken, since that takes many times
   // longer than applying one, and most states have no successor.
   absl::StatusOr<State> GoTo(std::span<const Action> path, const StopCondition& stop);
+  // The same without valuing the state, which takes most of the time of a short way. Its cost is
+  // infinite until it is valued, so nothing prefers it to other states.
+  absl::Status MoveTo(std::span<const Action> path, const StopCondition& stop);
   // Number of steps of the path that the walk has already taken.
   size_t StepsTaken(std::span<const Action> path) const;
   const egraph::EGraph& graph() const { return graph_; }
-  // The result of the last GoTo or Revalue.
+  // What is known of the present state.
   const State& state() const { return state_; }
-  // Values the present state once more: since it was valued, costs may have changed, or `stop` may
+  // Values the present state: after MoveTo, or once more since costs may have changed or `stop` may
   // have cut that short.
   const State& Revalue(const StopCondition& stop);
   // EGraph::state_hash of the present state, made nonzero.
@@ -80,9 +83,9 @@ class Walk {
     kOfPatterns,
     kOfAllRules,
   };
-  // Actions that may change the state that GoTo has just reached: growing, rules that have matches,
-  // and some single matches in the best graph. Empty if the state is final; incomplete if `stop`
-  // fires meanwhile.
+  // Actions that may change the state that GoTo or MoveTo has just reached: growing, rules that
+  // have matches, and some single matches in the best graph. Values the state if single matches are
+  // wanted. Empty if the state is final; incomplete if `stop` fires meanwhile.
   std::vector<Action> Actions(Places places, const StopCondition& stop);
   // Whether the two kinds of Places differ. Other threads may call this while the walk moves, since
   // it only reads what the constructor set.
@@ -125,11 +128,14 @@ class Walk {
   absl::Status ApplyPlace(size_t rule, size_t index, const StopCondition& stop);
   absl::Status Grow(uint32_t percent, const StopCondition& stop);
   void Search(const StopCondition& stop);
-  void Describe(const StopCondition& stop);
+  void Describe();
   void SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop);
   size_t most_matches() const;
   void UndoStep();
   Worth Value(bool changed, const StopCondition& stop);
+  const State& SetWorth(const Worth& worth);
+  // Whether there are rules whose single matches become actions.
+  bool HasPlaces(Places places) const;
   void AddPlaces(Places places, std::vector<Action>& actions);
   // Calls use() while the matches that CountMatches counts are waiting.
   template <typename Use>

@@ -32,7 +32,7 @@ class Searched {
         components_(StrongComponents(instance_)),
         selection_(instance_, components_, MinimizeTreeCost(instance_).choice),
         cost_before_(selection_.cost()) {
-    LocalSearch(instance_, selection_, depth, stop).Run();
+    LocalSearch(instance_, FindUsers(instance_), selection_, depth, stop).Run();
   }
   Searched(const ExtractionCase& example, Depth depth)
       : Searched(example, *MakeInstance(example.problem()), depth) {}

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -306,6 +307,37 @@ TEST(Walk, ActionsAreThoseOfWhereItIsWhereverItWas) {
     if (compared > 100) break;
   }
   EXPECT_GT(compared, 100);
+}
+
+// Where single matches are no actions, nobody asks for the best graph of a state that is opened.
+TEST(Walk, MovingValuesNothingUntilItIsNeeded) {
+  class CountingWorkspace : public HalfOpaqueWorkspace {
+   public:
+    using HalfOpaqueWorkspace::HalfOpaqueWorkspace;
+    double Cost(const StopCondition& stop) override {
+      ++num_valued;
+      return HalfOpaqueWorkspace::Cost(stop);
+    }
+    int num_valued = 0;
+  };
+  const Limits limits = SmallLimits();
+  CountingWorkspace workspace(MakeWorkspace(1));
+  Walk walk(&workspace, &limits, &kClock);
+  const std::vector<Action> path = {{Action::Kind::kRule, 0}, {Action::Kind::kRule, 1}};
+  ASSERT_TRUE(walk.MoveTo(path, {}).ok());
+  EXPECT_EQ(workspace.num_valued, 0);
+  EXPECT_EQ(walk.state().cost, std::numeric_limits<double>::infinity());
+  const State moved = walk.state();
+  State valued = GoTo(walk, path);
+  EXPECT_EQ(workspace.num_valued, 1);
+  EXPECT_LT(valued.cost, moved.cost);
+  valued.cost = moved.cost;
+  ExpectSame(valued, moved);
+  // The best graph, in which single matches are looked for, is that of the state moved to.
+  const std::vector<Action> there = walk.Actions(kAllPlaces, {});
+  ASSERT_TRUE(walk.MoveTo({}, {}).ok());
+  ASSERT_TRUE(walk.MoveTo(path, {}).ok());
+  EXPECT_EQ(walk.Actions(kAllPlaces, {}), there);
 }
 
 TEST(Walk, RulesWithoutMatchesAreNoActions) {
