@@ -2,13 +2,7 @@
 
 // Blocks: parts of an instance that can be solved one after the other.
 //
-//          root
-//         /    \
-//        a      b
-//       / \    / \
-//      c   d  e   f
-//       \ /
-//        g
+//     root -> a, b    a -> c, d    b -> e, f    c -> g    d -> g
 //
 // A class is closed if it dominates all classes that it reaches. Its cost then depends on nothing
 // above it, no cycle leads through it, and in the block above it can be replaced by a leaf of that
