@@ -6,7 +6,7 @@
 //
 // A class is closed if it dominates all classes that it reaches. Its cost then depends on nothing
 // above it, no cycle leads through it, and in the block above it can be replaced by a leaf of that
-// cost. In the drawing a is closed; c and d are not, since both reach g. A block is what lies below
+// cost. Here a is closed; c and d are not, since both reach g. A block is what lies below
 // a closed class, or below the roots, down to the next closed classes. Only those closed classes
 // are used that leave blocks of some size.
 //

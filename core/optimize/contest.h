@@ -85,9 +85,9 @@ inline constexpr double kContestConfidence = 0.99;
 //   anything else is compiled, all of them run on one thread instead, whose CPU time such work
 //   hardly changes. If there is no time for that, each candidate is only run once, and nothing is
 //   known of the time that it takes (`cpu_time` without pairs).
-// - Some runs show a gain or a loss surely, and the prediction speaks surely against one of that
-//   size. Then these graphs are compiled anew and run again, if half of the time that the first
-//   runs took is left. Code and buffers lie elsewhere in memory then.
+// - If some runs show what is doubtful (IsDoubtful), these graphs are compiled anew and run again,
+//   if half of the time that the first runs took is left. Code and buffers lie elsewhere in memory
+//   then.
 // Candidates that the backend cannot run are thrown away, and `failures` gets a line for each.
 // Fails if the original cannot be run, and with CANCELLED. Must be called in the timing lane.
 absl::StatusOr<Contest> RunContest(const MeasureContext& context, std::vector<Verified> candidates,

@@ -19,6 +19,8 @@ constexpr double kSdOfPrediction = 0.02;
 // What measuring the same executables for longer does not show: the same graph compiled again is
 // faster or slower by this because its buffers and code lie elsewhere in memory.
 constexpr double kSdOfPlacement = 0.003;
+// What that may amount to for small graphs.
+constexpr double kMostOfPlacement = 0.02;
 // What is assumed of the gain with several threads where that on one thread is known: its standard
 // deviation is half of that gain, but not more than one percent. A loss of less than kLeastLoss on
 // one thread need not be one.
@@ -76,9 +78,9 @@ Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& cand
   return BeliefFromPrediction(original.total_us, candidate.total_us);
 }
 
-bool IsSurprising(const timing::RatioStatistics& ratio, double confidence,
-                  const Belief& prediction) {
+bool IsDoubtful(const timing::RatioStatistics& ratio, double confidence, const Belief& prediction) {
   if (!ratio.surely_faster() && !ratio.surely_slower()) return false;
+  if (ratio.surely_faster() && ratio.value > 1 - kMostOfPlacement) return true;
   // Where nothing is predicted, no gain is expected.
   const Belief expected = std::isinf(prediction.sd) ? Belief{0, kSdOfPrediction} : prediction;
   const Belief runs = BeliefFromRuns(ratio, confidence);

@@ -38,10 +38,10 @@ Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence
 // What the predicted costs of two graphs say. Nothing if the graphs need different estimates, which
 // are optimistic.
 Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate);
-// Whether runs show surely that a graph is faster or slower, and the prediction surely (95 %)
-// another ratio than theirs.
-bool IsSurprising(const timing::RatioStatistics& ratio, double confidence,
-                  const Belief& prediction);
+// Whether what runs show should be seen once more, of the graphs compiled anew: that a graph is
+// surely faster, by no more than another place in memory can make it, or that it is surely faster
+// or slower where the prediction speaks surely (95 %) of another ratio.
+bool IsDoubtful(const timing::RatioStatistics& ratio, double confidence, const Belief& prediction);
 Belief Combine(const Belief& a, const Belief& b);
 // The probability that the logarithm of the ratio is below `bound`.
 double ProbabilityBelow(const Belief& belief, double bound);

@@ -163,7 +163,8 @@ std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
       noisy.push_back(kernels[i]);
       positions.push_back(i);
     }
-    if (noisy.empty()) break;
+    const auto most = protocol.most_noisy * static_cast<double>(kernels.size());
+    if (noisy.empty() || static_cast<double>(noisy.size()) > most) break;
     absl::SleepFor(absl::Microseconds(protocol.pause_us));
     const std::vector<Timing> again = TimeOnce(noisy, protocol, probe, must_end);
     for (size_t i = 0; i < again.size(); ++i) {

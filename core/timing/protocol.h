@@ -18,8 +18,8 @@
 //      by 1 % for stable_rounds rounds. If that does not happen within max_rounds, it is noisy; a
 //      slow kernel, which gets fewer rounds, only needs enough clean samples. If some samples are
 //      clean but not enough, as on a machine that is kept busy, it gets more rounds, for budget_us.
-//   5. Noisy kernels are timed again after a pause, since the disturbance may have ended. The
-//      service (service.h) does that when no others wait.
+//   5. Noisy kernels are timed again after a pause, since the disturbance may have ended, unless
+//      they are so many that it has not.
 
 #include <memory>
 #include <span>
@@ -49,6 +49,7 @@ struct Protocol {
   int fewest_rounds = 3;
   int max_retries = 1;       // How often noisy kernels are timed again.
   double pause_us = 20'000;  // Pause before each of these attempts.
+  double most_noisy = 1;     // If a larger share of a batch is noisy, nothing is timed again.
 };
 
 // Times the kernels of a batch together, on the calling thread. The results are parallel to

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <iterator>
 #include <new>
 #include <optional>
 #include <span>
@@ -31,7 +30,6 @@ struct Request {
   std::string key;
   kernels::KernelSpec spec;
   std::promise<Timing> promise;
-  bool again = false;  // Whether it was noisy, and others were measured before it is tried again.
 };
 
 std::shared_future<Timing> Ready(const Timing& timing) {
@@ -171,40 +169,27 @@ class Service : public TimingService {
   }
 
   // Takes the requests that are not done out of the batch, and puts them back at the front of the
-  // queue. Those that are noisy go to its end, once, if others wait: on a busy machine a noisy time
-  // of every kernel is worth more than a good one of half of them, and it is known meanwhile. All
-  // lists are parallel.
+  // queue. All lists are parallel.
   void Requeue(const std::vector<bool>& done, std::vector<Request>* batch,
                std::vector<Timing>* timings) {
     std::vector<Request> answered;
     std::vector<Timing> results;
-    std::vector<Request> noisy;
-    const bool others_wait = HasBacklog(done);
-    for (size_t i = 0; i < batch->size(); ++i) {
-      Request& request = (*batch)[i];
-      if (!done[i]) continue;
-      if (others_wait && !request.again && (*timings)[i].state == TimingState::kNoisy) {
-        request.again = true;
-        Remember(request.key, (*timings)[i]);
-        noisy.push_back(std::move(request));
-      } else {
-        answered.push_back(std::move(request));
-        results.push_back((*timings)[i]);
-      }
-    }
     const absl::MutexLock lock(&mutex_);
     for (size_t i = batch->size(); i-- > 0;) {
-      if (!done[i]) queue_.push_front(std::move((*batch)[i]));
+      if (done[i]) {
+        answered.push_back(std::move((*batch)[i]));
+        results.push_back((*timings)[i]);
+      } else {
+        queue_.push_front(std::move((*batch)[i]));
+      }
     }
-    std::ranges::move(noisy, std::back_inserter(queue_));
     *batch = std::move(answered);
     *timings = std::move(results);
   }
 
-  // Whether other requests wait than those of a batch that are done.
-  bool HasBacklog(const std::vector<bool>& done) const {
+  bool HasQueue() const {
     const absl::MutexLock lock(&mutex_);
-    return !queue_.empty() || std::ranges::find(done, false) != done.end();
+    return !queue_.empty();
   }
 
   void Prepare(const std::vector<Request>& batch) const {
@@ -246,9 +231,8 @@ class Service : public TimingService {
       }
     }
     bool gave_way = false;
-    // Noisy kernels are timed again at once only if there is nothing else to do.
-    const bool may_retry = !HasBacklog(done) && !batch.front().again;
-    const std::vector<Timing> results = Time(kernels, probe, may_retry, &gave_way);
+    const bool others_wait = std::ranges::find(done, false) != done.end() || HasQueue();
+    const std::vector<Timing> results = Time(kernels, probe, others_wait, &gave_way);
     for (size_t k = 0; k < results.size(); ++k) {
       Timing& best = (*timings)[positions[k]];
       if (IsBetter(results[k], best)) best = results[k];
@@ -258,13 +242,16 @@ class Service : public TimingService {
     return done;
   }
 
-  // Sets *gave_way to whether urgent work ended the sampling.
+  // Sets *gave_way to whether urgent work ended the sampling. `others_wait`: whether other requests
+  // wait than those of these kernels. Then few noisy kernels are timed again, but not many: on a
+  // busy machine noisy times of all kernels are worth more than good ones of half of them.
   std::vector<Timing> Time(std::span<kernels::CompiledKernel* const> kernels, os::Probe& probe,
-                           bool may_retry, bool* gave_way) {
+                           bool others_wait, bool* gave_way) {
+    constexpr double kFew = 0.25;
     std::optional<Lane::Quiet> quiet;
     if (options_.needs_quiet) quiet.emplace(&lane_);
     Protocol protocol = options_.protocol;
-    if (!may_retry) protocol.max_retries = 0;
+    if (others_wait) protocol.most_noisy = kFew;
     return TimeBatch(kernels, protocol, probe, [&] {
       *gave_way |= lane_.HasUrgent();
       return *gave_way || cancel_.cancelled();

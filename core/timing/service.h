@@ -11,9 +11,6 @@
 // later. If a backend has several ways to run a kernel, all are timed, and the kernel's timing is
 // that of the fastest, with its plan.
 //
-// On a busy machine most kernels are noisy. While others wait, such a kernel is not tried again at
-// once: it goes to the end of the queue, once, and Find returns its noisy timing until then.
-//
 // A noisy timing of an earlier process is measured again when it is asked for, and until then it
 // stands. On a machine where other work never ends, kernels on several threads can come out at
 // twice their time, and such a price must not stay for good.

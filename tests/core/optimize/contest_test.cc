@@ -85,6 +85,23 @@ TEST_F(ContestTest, ASurprisingGainIsMeasuredAgain) {
   }
 }
 
+// Though it was predicted.
+TEST_F(ContestTest, AGainThatPlacementMayMakeIsMeasuredAgain) {
+  int compiled = 0;
+  backend_ = kernels::fake::NewFakeBackend(
+      &clock_, {.run_us = [&](const kernels::KernelSpec& spec, int run) -> absl::StatusOr<double> {
+        if (spec.op != "Neg") return 100;
+        compiled += run == 1 ? 1 : 0;
+        return compiled <= 1 ? 98.5 : 100.5;
+      }});
+  AddCandidate("y: float32[4096] = Neg(x)", 98.5);
+  const absl::StatusOr<Contest> contest = Run();
+  ASSERT_TRUE(contest.ok()) << contest.status();
+  EXPECT_EQ(compiled, 2);
+  ASSERT_EQ(contest->contenders.size(), 1u);
+  EXPECT_FALSE(contest->contenders[0].ratio.surely_faster());
+}
+
 TEST_F(ContestTest, AGainThatWasPredictedIsMeasuredOnce) {
   int compiled = 0;
   backend_ = kernels::fake::NewFakeBackend(

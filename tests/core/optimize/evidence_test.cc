@@ -99,15 +99,17 @@ TEST(Judge, AGainThatIsTooSmallIsNotTakenAsMeasured) {
 }
 
 TEST(Belief, WhatIsFarFromThePredictionIsASurprise) {
-  const auto is_surprising = [](const timing::RatioStatistics& runs, double predicted_ratio) {
-    return IsSurprising(runs, kConfidence, BeliefFromPrediction(100, 100 * predicted_ratio));
+  const auto is_doubtful = [](const timing::RatioStatistics& runs, double predicted_ratio) {
+    return IsDoubtful(runs, kConfidence, BeliefFromPrediction(100, 100 * predicted_ratio));
   };
-  EXPECT_TRUE(is_surprising(Runs(0.94, 0.01), 1.0));
-  EXPECT_TRUE(is_surprising(Runs(1.06, 0.01), 1.0));
-  EXPECT_FALSE(is_surprising(Runs(0.98, 0.01), 1.0));
-  EXPECT_FALSE(is_surprising(Runs(0.94, 0.01), 0.94));
-  EXPECT_FALSE(is_surprising(Runs(0.94, 0.07), 1.0)) << "the runs are not sure";
-  EXPECT_TRUE(IsSurprising(Runs(0.94, 0.01), kConfidence, {})) << "nothing was predicted";
+  EXPECT_TRUE(is_doubtful(Runs(0.94, 0.01), 1.0));
+  EXPECT_TRUE(is_doubtful(Runs(1.06, 0.01), 1.0));
+  EXPECT_FALSE(is_doubtful(Runs(1.02, 0.01), 1.0));
+  EXPECT_FALSE(is_doubtful(Runs(0.94, 0.01), 0.94));
+  EXPECT_FALSE(is_doubtful(Runs(0.94, 0.07), 1.0)) << "the runs are not sure";
+  EXPECT_TRUE(IsDoubtful(Runs(0.94, 0.01), kConfidence, {})) << "nothing was predicted";
+  EXPECT_TRUE(is_doubtful(Runs(0.985, 0.01), 0.985)) << "placement may make such a gain";
+  EXPECT_FALSE(is_doubtful(Runs(0.97, 0.01), 0.97));
 }
 
 // A model that is compiled again is faster or slower by as much.
