@@ -40,9 +40,10 @@ constexpr int kChunk = 64;
 template <int bytes>
 [[gnu::always_inline]] inline bool ExponentiateChunk(const double* x, double* y) {
   typedef double Vector __attribute__((vector_size(bytes), aligned(8), may_alias));
-  typedef int64_t Bits __attribute__((vector_size(bytes), aligned(8), may_alias));
+  typedef int64_t Mask __attribute__((vector_size(bytes), aligned(8), may_alias));
+  typedef uint64_t Bits __attribute__((vector_size(bytes), aligned(8), may_alias));
   constexpr int kLanes = bytes / sizeof(double);
-  Bits ordinary = Bits{} - 1;
+  Mask ordinary = Mask{} - 1;
   for (int i = 0; i < kChunk; i += kLanes) {
     const Vector number = *reinterpret_cast<const Vector*>(x + i);
     ordinary &= (number >= kLeast) & (number <= kMost);
@@ -53,7 +54,7 @@ template <int bytes>
 #pragma GCC unroll 16
     for (int k = 1; k < kTerms; ++k) q = q * r + kCoefficients[k];
     const Vector power = 1 + (r + r * r * q);
-    // Adds n to the exponent.
+    // Adds n to the exponent, without a sign, so that it may wrap around.
     *reinterpret_cast<Bits*>(y + i) =
         reinterpret_cast<Bits>(power) + (reinterpret_cast<Bits>(shifted) << kMantissaBits);
   }
