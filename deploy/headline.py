@@ -20,15 +20,16 @@ def headline(report):
         return f"{model}: nothing faster was found{reason}; the result is the model as it was."
     before, after = report["original"], report["optimized"]
     interval = report["speedup_interval_percent"]
-    if report["speedup_percent"] <= 0 or (interval and interval["low"] <= 0):
+    if (report["speedup_percent"] or 0) <= 0 or (interval and interval["low"] <= 0):
         return (f"{model}: of {before['nodes']} nodes {after['nodes']} are left, and the results are equal; the measurement"
                 " does not tell whether that is faster. The table says why it was taken.")
     surely = f" (surely {percent(interval['low'])} to {percent(interval['high'])})" if interval else ""
     device = report["device"]
     place = f" in {device['library']}" if device["library"] else ""
-    return (f"{model} takes {percent(report['speedup_percent'])} less time{place} on {device['hardware']}{surely}:"
-            f" {milliseconds(before['measured_us']['median'])} before,"
-            f" {milliseconds(after['measured_us']['median'])} after."
+    medians = [figures["measured_us"]["median"] for figures in (before, after)]
+    # On a busy machine the result is run on one thread alone, and its times are not told.
+    times = "" if None in medians else f": {milliseconds(medians[0])} before, {milliseconds(medians[1])} after"
+    return (f"{model} takes {percent(report['speedup_percent'])} less time{place} on {device['hardware']}{surely}{times}."
             f" Of {before['nodes']} nodes {after['nodes']} are left, and the results are equal.")
 
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Exponentials of many numbers: a Softmax of long lines takes more of them than the C library
-// computes in a second.
+// Exponentials of many numbers, by vectors: those of the C library took most of the time of a
+// Softmax.
 
 #include <span>
 

@@ -13,7 +13,7 @@
 //
 //               n                          panel of the left piece, kMr = 6 rows:
 //          +--------+                        a0k0 a1k0 .. a5k0 a0k1 a1k1 ..
-//        m |  tile  |  = sum over kBlockK  panel of the right piece, kNr = 8 columns:
+//        m |  tile  |  = sum over blocks   panel of the right piece, kNr = 8 columns:
 //          +--------+                        k0b0 k0b1 .. k0b7 k1b0 k1b1 ..
 
 namespace quotient::ops {
@@ -34,8 +34,8 @@ constexpr double kWorkOfThread = int64_t{1} << 18;
 
 int64_t Panels(int64_t count, int64_t width) { return (count + width - 1) / width; }
 
-// Cuts the result into as few tiles as the maximum size allows, of about equal size, but at least
-// one for each thread.
+// Cuts the result into tiles of about equal size: as few as the maximum size allows, and where
+// tiles may be wide, no fewer than threads.
 struct Tiling {
   Tiling(const GemmSize& size, int threads)
       : m(TileLength(size.m, Panels(size.m, kMaxTileM), kMr)), m_tiles(Panels(size.m, m)) {
@@ -44,7 +44,7 @@ struct Tiling {
     const int64_t wanted = std::min(Panels(threads, others), Panels(size.n, kMaxTileN));
     n = TileLength(size.n, std::max(wanted, Panels(size.n, most)), kNr);
     n_tiles = Panels(size.n, n);
-    k = std::clamp<int64_t>(kMostOfPiece / n, 1, std::max<int64_t>(size.k, 1));
+    k = std::clamp<int64_t>(kMostOfPiece / std::max(n, kMaxTileN), 1, std::max<int64_t>(size.k, 1));
   }
 
   static int64_t TileLength(int64_t length, int64_t tiles, int64_t multiple) {

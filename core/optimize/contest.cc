@@ -1,11 +1,13 @@
 #include "core/optimize/contest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/evidence.h"
 #include "core/optimize/graph_runs.h"
@@ -49,7 +51,7 @@ absl::Status RunDoubtfulAgain(const MeasureContext& context, int64_t start_ns,
   if (contenders.empty()) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const Ratios result,
                             RunAnew(context, contenders, kMeasuring, deadline_ns, stop));
-  contest->contaminated |= result.contaminated;
+  if (result.contaminated) return absl::OkStatus();  // What was undisturbed stays as it is.
   for (size_t i = 0; i < contenders.size(); ++i) {
     timing::RatioStatistics& ratio = contenders[i]->ratio;
     Log().info("compiled anew: ratio {:.4f} [{:.4f}, {:.4f}] after {:.4f}", result.ratios[i].value,
@@ -82,12 +84,17 @@ class OneThreadRace {
     const bool has_time = HasTime(contest, start_ns);
     std::vector<Verified> candidates = CandidatesOf(std::exchange(contest.contenders, {}));
     if (!has_time) {
-      for (Verified& candidate : candidates) RunOnce(std::move(candidate), &contest, failures);
+      for (Verified& candidate : candidates) {
+        if (stop.cancelled()) return MakeError(Reason::kCancelled, "cancelled while measuring");
+        RunOnce(std::move(candidate), &contest, failures);
+      }
       return contest;
     }
     QUOTIENT_ASSIGN_OR_RETURN(const Tried tried, TryOriginal(context_));
     timing::EndToEndOptions measuring = kMeasuring;
-    measuring.budget_seconds = SecondsUntil(DeadlineOf(whole_, start_ns));
+    // However late it begins, it is a race as long as another one.
+    measuring.budget_seconds =
+        std::max(SecondsUntil(DeadlineOf(whole_, start_ns)), whole_.options.seconds);
     QUOTIENT_ASSIGN_OR_RETURN(
         Contest shown, RunAll(context_, tried, std::move(candidates), measuring, stop, failures));
     contest.contenders = std::move(shown.contenders);
@@ -122,8 +129,9 @@ class OneThreadRace {
     const auto graphs = static_cast<double>(contest.contenders.size() + 1);
     const double turn_seconds = graphs * contest.original.min_us * whole_.options.threads * 1e-6;
     const double left_seconds = SecondsUntil(DeadlineOf(whole_, start_ns));
+    constexpr int kFirstRuns = 2;  // Of each graph, before the race.
     constexpr double kMostOfRace = 3;
-    return (1 + kFewestTurns) * turn_seconds <
+    return (kFirstRuns + kFewestTurns) * turn_seconds <
            std::max(left_seconds, kMostOfRace * whole_.options.seconds);
   }
 
@@ -157,22 +165,35 @@ absl::StatusOr<Contest> RunOnAllThreads(const MeasureContext& context, bool look
   return RunAll(context, original, std::move(candidates), measuring, stop, failures);
 }
 
+bool HasRatios(const Contest& contest) {
+  return std::ranges::any_of(contest.contenders,
+                             [](const Contender& contender) { return contender.ratio.pairs > 0; });
+}
+
 // What is run instead where a contest was disturbed.
-absl::StatusOr<Contest> RunDisturbed(const MeasureContext& context, Contest contest,
+absl::StatusOr<Contest> RunDisturbed(const MeasureContext& context, const Contest& contest,
                                      int64_t start_ns, const StopCondition& stop,
                                      std::vector<std::string>* failures) {
+  const auto no_memory = []() -> absl::StatusOr<Contest> {
+    return absl::ResourceExhaustedError("no memory is left");
+  };
+  std::vector<std::string> failed;
   const auto run = [&]() -> absl::StatusOr<Contest> {
     QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, context.one_thread());
-    return OneThreadRace(context, *device).Run(contest, start_ns, stop, failures);
+    return OneThreadRace(context, *device).Run(contest, start_ns, stop, &failed);
   };
-  absl::StatusOr<Contest> alone = WithinMemory(run, []() -> absl::StatusOr<Contest> {
-    return absl::ResourceExhaustedError("no memory is left");
-  });
+  absl::StatusOr<Contest> alone = WithinMemory(run, no_memory);
+  if (alone.ok()) std::ranges::move(failed, std::back_inserter(*failures));
   if (alone.ok() || absl::IsCancelled(alone.status())) return alone;
   Log().warn("CPU times are not known: {}", Escaped(alone.status().message()));
-  return RunOnAllThreads(context, /*looks_for_noise=*/false,
-                         SecondsUntil(DeadlineOf(context, start_ns)),
-                         CandidatesOf(std::move(contest.contenders)), stop, failures);
+  const auto run_again = [&] {
+    return RunOnAllThreads(context, /*looks_for_noise=*/false,
+                           SecondsUntil(DeadlineOf(context, start_ns)),
+                           CandidatesOf(contest.contenders), stop, failures);
+  };
+  absl::StatusOr<Contest> again = WithinMemory(run_again, no_memory);
+  if (again.ok() || absl::IsCancelled(again.status()) || !HasRatios(contest)) return again;
+  return contest;
 }
 
 }  // namespace
@@ -186,7 +207,7 @@ absl::StatusOr<Contest> RunContest(const MeasureContext& context, std::vector<Ve
                                             std::move(candidates), stop, failures));
   if (contest.contenders.empty()) return contest;
   if (contest.contaminated && looks_for_noise) {
-    return RunDisturbed(context, std::move(contest), start_ns, stop, failures);
+    return RunDisturbed(context, contest, start_ns, stop, failures);
   }
   // What the first runs have shown is there, whatever happens to the others.
   const absl::Status again =

@@ -20,7 +20,7 @@
 namespace quotient::optimize {
 
 // A gain below this is not worth changing a model for, however sure it is. Runs show no smaller
-// one: the same graph compiled again takes longer or shorter by about half of it.
+// one: the same graph compiled again takes longer or shorter by as much.
 inline constexpr double kLeastGain = 0.005;
 
 struct Belief {
@@ -75,7 +75,7 @@ struct Judgement {
 // Judges a candidate by the first of these that holds:
 //   surely slower            at least six pairs ran, and the whole interval of the ratio is above
 //   1;
-//                            of CPU times, it is above 1.01: not taken;
+//                            that of CPU times is above 1.01: not taken;
 //   measured                 at least six pairs ran, the whole interval is below 1, so is the ratio
 //                            of the medians, and the gain is at least kLeastGain; not by CPU times;
 //   subset of the work       it does a subset of the original's work, so it is taken even if noise

@@ -36,7 +36,7 @@ struct Ratios {
   bool contaminated = false;
 };
 
-// All of these must be called in the timing lane. They fail with CANCELLED.
+// What runs graphs must be called in the timing lane. What has a `stop` fails with CANCELLED.
 
 // Compiles the original for the device of the context, runs it once, and looks at what comes out.
 absl::StatusOr<Tried> TryOriginal(const MeasureContext& context);

@@ -12,7 +12,7 @@ namespace {
 std::string Reason(const Considered& candidate) {
   switch (candidate.grounds) {
     case Grounds::kNotSure:
-      return "it is not sure to be faster";
+      return "a gain of half a percent is not sure";
     case Grounds::kSurelySlower:
       return "it is surely slower";
     case Grounds::kMeasured:

@@ -212,7 +212,7 @@ std::string ToJson(const Report& report) {
       {"optimized", ToValue(report.optimized)},
       {"cut_nodes", report.cut_nodes},
       {"cut_nodes_run", report.cut_nodes_run},
-      {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},
+      {"speedup_percent", IfRun(report.knows_speedup(), report.speedup_percent)},
       {"speedup_interval_percent", ToValue(report.speedup_interval)},
       {"predicted_speedup_percent", Optional(report.predicted_speedup_percent)},
       {"considered", ToList(report.considered)},

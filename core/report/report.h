@@ -293,6 +293,10 @@ struct Report {
   // Whether the original was run, and the candidates against it. False on a device that is only a
   // model or a snapshot, and if running failed, which a note then explains.
   bool ran() const { return original.measured.runs > 0; }
+  // Whether speedup_percent was measured. On a busy machine there may be no time for that.
+  bool knows_speedup() const {
+    return ran() && (optimized.measured.runs > 0 || speedup_interval.has_value());
+  }
 };
 
 // Canonical JSON: the keys in fixed order, numbers in shortest form, a newline at the end.

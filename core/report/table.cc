@@ -62,7 +62,7 @@ void AppendFigures(const Report& report, std::string* out) {
   if (!report.ran()) return;
   row("measured", Microseconds(before.measured.median_us),
       OfRuns(after.measured, after.measured.median_us),
-      absl::StrFormat("%.1f %%", report.speedup_percent));
+      report.knows_speedup() ? absl::StrFormat("%.1f %%", report.speedup_percent) : "unknown");
   if (report.speedup_interval.has_value()) {
     row("  between*", "", "",
         absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,

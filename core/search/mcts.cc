@@ -22,6 +22,7 @@
 #include "core/search/mcts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -279,7 +280,10 @@ void MctsSearch::Try(Walk& walk, Simulation& simulation) {
   // This simulation will not be completed. Setting a reason ends the search, so that no worker
   // waits for the result.
   if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
-  if (&walk == &walk_) best_.Interrupt(walk_.state());
+  if (&walk == &walk_) {
+    best_.Interrupt(std::isinf(walk_.state().cost) ? walk_.Revalue(simulation.stop)
+                                                   : walk_.state());
+  }
 }
 
 // Tries all actions of a simulation until time is up.

@@ -1,6 +1,7 @@
 #include "core/search/walk.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/base/status_macros.h"
@@ -257,7 +258,8 @@ std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   std::vector<Action> actions;
   if (state_.final()) return actions;
   const bool has_places = HasPlaces(places);
-  if (has_places) SetWorth(Value(state_.changed, stop));  // Finds the best graph.
+  // Finds the best graph.
+  if (has_places && std::isinf(state_.cost)) SetWorth(Value(state_.changed, stop));
   const size_t from_scratch = places == Places::kOfAllRules ? kNewestConsidered : 1;
   WithMatches(from_scratch, stop, [&] {
     for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {

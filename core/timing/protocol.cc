@@ -163,7 +163,7 @@ std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
       noisy.push_back(kernels[i]);
       positions.push_back(i);
     }
-    const auto most = protocol.most_noisy * static_cast<double>(kernels.size());
+    const double most = std::max(1.0, protocol.most_noisy * static_cast<double>(kernels.size()));
     if (noisy.empty() || static_cast<double>(noisy.size()) > most) break;
     absl::SleepFor(absl::Microseconds(protocol.pause_us));
     const std::vector<Timing> again = TimeOnce(noisy, protocol, probe, must_end);

@@ -49,7 +49,8 @@ struct Protocol {
   int fewest_rounds = 3;
   int max_retries = 1;       // How often noisy kernels are timed again.
   double pause_us = 20'000;  // Pause before each of these attempts.
-  double most_noisy = 1;     // If a larger share of a batch is noisy, nothing is timed again.
+  double most_noisy = 1;     // If a larger share of a batch is noisy, and more than one kernel,
+                             // nothing is timed again.
 };
 
 // Times the kernels of a batch together, on the calling thread. The results are parallel to

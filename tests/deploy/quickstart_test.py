@@ -169,6 +169,9 @@ class HeadlineTest(unittest.TestCase):
         self.assertIn("on AMD EPYC: 40.2 ms", headline({**REPORT, "speedup_interval_percent": None}))
         self.assertIn("0.6 % less time in ONNX Runtime 1.31.1 on AMD EPYC (surely 0.2 % to 1 %)", headline(
             {**REPORT, "speedup_percent": 0.6, "speedup_interval_percent": {"low": 0.2, "high": 1.1}}))
+        busy = {**REPORT, "optimized": {**REPORT["optimized"], "measured_us": {"median": None}}}
+        self.assertIn("on AMD EPYC (surely 97 % to 98 %). Of 646", headline(busy))
+        self.assertIn("does not tell", headline({**busy, "speedup_percent": None, "speedup_interval_percent": None}))
         self.assertIn("less time on AMD EPYC (", headline({**REPORT, "device": {
             "name": "x", "library": None, "hardware": "AMD EPYC"}}))
 

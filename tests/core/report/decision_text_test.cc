@@ -25,11 +25,11 @@ TEST(DecisionTextTest, CandidatesAreNumberedFromOneAndNameTheRulesThatTheyLeaveO
       LinesOf({{.predicted_percent = 12.34},
                {.left_out = {"bad-merge"}, .predicted_percent = -1},
                {.left_out = {"a", "b"}}}),
-      ElementsAre("candidate 1 (predicted 12.3 %) not taken: it is not sure to be faster",
-                  "candidate 2 without bad-merge (predicted -1.0 %) not taken: it is not "
-                  "sure to be faster",
-                  "candidate 3 without a, b (gain not predicted) not taken: it is not sure to "
-                  "be faster"));
+      ElementsAre("candidate 1 (predicted 12.3 %) not taken: a gain of half a percent is not sure",
+                  "candidate 2 without bad-merge (predicted -1.0 %) not taken: a gain of "
+                  "half a percent is not sure",
+                  "candidate 3 without a, b (gain not predicted) not taken: a gain of half a "
+                  "percent is not sure"));
 }
 
 TEST(DecisionTextTest, WhatWasMeasuredStandsBesideThePrediction) {
@@ -87,7 +87,7 @@ TEST(DecisionTextTest, EachReasonIsASentence) {
   const std::string subset = "it does a subset of the original's work and is not surely slower";
   const std::string both = "prediction and measurement together make a gain 97 % sure";
   const std::vector<Case> cases = {
-      {Grounds::kNotSure, false, "not taken: it is not sure to be faster"},
+      {Grounds::kNotSure, false, "not taken: a gain of half a percent is not sure"},
       {Grounds::kSurelySlower, false, "not taken: it is surely slower"},
       {Grounds::kMeasured, true, "taken: it was measured to be faster"},
       {Grounds::kMeasured, false, "not taken: it was measured to be faster" + not_best},

@@ -55,6 +55,9 @@ TEST(ReportTableTest, AResultThatDidNotRunHasNoTimes) {
   const std::string table = ToTable(report);
   EXPECT_NE(table.find("not run"), std::string::npos) << table;
   EXPECT_EQ(table.find("  0.0 us"), std::string::npos) << table;
+  EXPECT_EQ(table.find("unknown"), std::string::npos) << table;
+  report.speedup_interval.reset();
+  EXPECT_NE(ToTable(report).find("unknown"), std::string::npos) << "nothing was compared";
 }
 
 // Names of nodes differ at their ends.

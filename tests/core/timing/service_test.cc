@@ -254,7 +254,7 @@ class BusyServiceTest : public ServiceTest {
 };
 
 TEST_F(BusyServiceTest, NoisyKernelsAreTimedAgainIfNoOthersWait) {
-  ServiceOptions options = {.batch_keys = 1, .batch_ms = 1e9};
+  ServiceOptions options = {.batch_keys = 2, .batch_ms = 1e9};
   options.make_probe = [this] {
     auto probe = std::make_unique<ScriptedProbe>(&clock_);
     probe_ = probe.get();
@@ -263,7 +263,7 @@ TEST_F(BusyServiceTest, NoisyKernelsAreTimedAgainIfNoOthersWait) {
   const auto service = NewTimingService(backend_.get(), store_.get(), &lane_, options);
   std::vector<std::shared_future<Timing>> futures;
   lane_.Run([&] {  // Nothing is measured before all of them are in the queue.
-    for (const int64_t n : {10, 20, 30}) futures.push_back(service->Get(Relu(n)));
+    for (const int64_t n : {10, 20, 30, 40}) futures.push_back(service->Get(Relu(n)));
   });
   service->Wait({});
   for (const auto& future : futures) {
@@ -272,6 +272,7 @@ TEST_F(BusyServiceTest, NoisyKernelsAreTimedAgainIfNoOthersWait) {
   }
   EXPECT_EQ(runs_[10], runs_[20]);
   EXPECT_GT(runs_[30], runs_[20]);
+  EXPECT_EQ(runs_[30], runs_[40]);
 }
 
 TEST_F(ServiceTest, TimingsOfAnotherDeviceAreNotOurs) {
