@@ -88,6 +88,20 @@ class ContestTest : public testing::Test {
     return cost;
   }
 
+  // From now on, Neg takes one time when it is compiled first, and another one later, as if its
+  // buffers lay elsewhere in memory then. Other kernels take 100 us.
+  void CompileNegTwice(double first_us, double later_us, std::function<bool()> disturbed = {}) {
+    compiled_ = 0;
+    backend_ = kernels::fake::NewFakeBackend(
+        &clock_, {.run_us = [this, first_us, later_us](const kernels::KernelSpec& spec,
+                                                       int run) -> absl::StatusOr<double> {
+                    if (spec.op != "Neg") return 100;
+                    compiled_ += run == 1 ? 1 : 0;
+                    return compiled_ <= 1 ? first_us : later_us;
+                  },
+                  .disturbed = std::move(disturbed)});
+  }
+
   // The first operator of a candidate.
   static std::string OpOf(const Verified& candidate) {
     return candidate.packaged.prepared.cut.graph.nodes[0].op;
@@ -109,6 +123,7 @@ class ContestTest : public testing::Test {
   const verify::Reference* reference_ = nullptr;
   MeasureOptions options_;
   std::function<absl::StatusOr<std::shared_ptr<Device>>()> one_thread_;
+  int compiled_ = 0;  // How often Neg was compiled.
   CancelToken token_;
   ModelFiles files_;  // Has no effect, as the device runs graphs.
   std::vector<Verified> candidates_;

@@ -46,14 +46,7 @@ TEST_F(DecideByRunningTest, TheFastestIsTakenAfterOneThatCannotRun) {
 TEST_F(DecideByRunningTest, ASurprisingGainThatStaysIsTaken) {
   for (const double us_of_second : {100.0, 94.0}) {
     SCOPED_TRACE(us_of_second);
-    int compiled = 0;
-    backend_ = kernels::fake::NewFakeBackend(
-        &clock_,
-        {.run_us = [&](const kernels::KernelSpec& spec, int run) -> absl::StatusOr<double> {
-          if (spec.op != "Neg") return 100;
-          compiled += run == 1 ? 1 : 0;
-          return compiled <= 1 ? 94 : us_of_second;
-        }});
+    CompileNegTwice(94, us_of_second);
     AddCandidate("y: float32[4096] = Neg(x)", 100);
     const absl::StatusOr<Decision> decision = Decide();
     ASSERT_TRUE(decision.ok()) << decision.status();
