@@ -89,6 +89,7 @@ class Racer {
         .checker = checker_->checker,
         .budget = job_.budget,
         .stop = job_.stop,
+        .threads = job_.threads,
         .seconds_per_candidate = seconds_per_candidate,
         .take_same_time = [this](const Packaged& a,
                                  const Packaged& b) { return TakeSameTime(baseline_, a, b); },

@@ -53,7 +53,11 @@ class Variation {
 
   bool FitsInBudget(size_t variants) const {
     const auto count = static_cast<double>(variants);
-    const double race = (count + 2) * kRunsOfRace * decision_.original.median_us * 1e-6;
+    // A run on one thread takes as long as all threads together, of a machine on which each of them
+    // often has to wait.
+    const double run_us = decision_.by_cpu_time ? context_.threads * decision_.original.p10_us
+                                                : decision_.original.median_us;
+    const double race = (count + 2) * kRunsOfRace * run_us * 1e-6;
     const double needed = count * context_.seconds_per_candidate + std::max(race, kLeastSeconds);
     return !context_.stop.ShouldStop() && needed <= context_.budget.Left();
   }
@@ -78,6 +82,8 @@ class Variation {
       Log().warn("variants could not be run: {}", Escaped(next.status().message()));
       return false;
     }
+    // What a disturbed race says does not count against what was taken in one that was not.
+    if (next->disturbed && !decision_.disturbed && decision_.winner.has_value()) return false;
     if (next->winner.has_value()) {
       const auto at = std::ranges::find(left_out, next->winner->candidate.packaged.left_out);
       if (at != left_out.end() && !at->empty()) *taken = at - left_out.begin();
@@ -107,16 +113,14 @@ class Variation {
   }
 
   // Takes over what a further race has decided. What was taken before ran in that race, too. It
-  // stays if nothing was taken in it, unless it proved to be slower there; what a disturbed race
-  // says does not count against it if it was taken in one that was not.
+  // stays if nothing was taken in it, unless it proved to be slower there.
   void Merge(Decision next) {
     const auto before = std::ranges::find_if(decision_.considered, &report::Considered::taken);
     if (before != decision_.considered.end()) {
       const auto again =
           std::ranges::find(next.considered, before->left_out, &report::Considered::left_out);
       if (again != next.considered.end()) {
-        const bool is_slower = again->grounds == report::Grounds::kSurelySlower &&
-                               (decision_.disturbed || !next.disturbed);
+        const bool is_slower = again->grounds == report::Grounds::kSurelySlower;
         const bool stays = !next.winner.has_value() && !is_slower;
         if (!next.winner.has_value() && !stays) decision_.winner.reset();
         if (!stays) *before = *again;

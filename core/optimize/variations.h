@@ -48,7 +48,7 @@ class LeaveOut {
   std::vector<std::vector<size_t>> last_;
 };
 
-// What variants are made, checked and run with. Everything but the last three is borrowed.
+// What variants are made, checked and run with. Everything but the last four is borrowed.
 struct VariationContext {
   const Prepared& original;
   const cost::GraphCost& cost;  // The cost of the original.
@@ -57,6 +57,7 @@ struct VariationContext {
   verify::Checker& checker;
   const Budget& budget;
   const StopCondition& stop;
+  int threads = 1;                   // Of runs, where none disturbs them.
   double seconds_per_candidate = 0;  // What packaging and checking one took so far.
   // Whether two candidates are known to take the same time, so that one of them is enough.
   std::function<bool(const Packaged&, const Packaged&)> take_same_time;

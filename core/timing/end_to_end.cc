@@ -80,16 +80,24 @@ class Measurement {
     QUOTIENT_ASSIGN_OR_RETURN(const Sample first, TimeRuns(0, 1));
     runs_[0] = RunsPerSample(first.us);
     if (runs_[0] == 1) samples_.push_back({first});
-    constexpr int kEnough = 2;
     const auto count = [this](bool clean) {
       return std::ranges::count_if(samples_,
                                    [&](const auto& row) { return row[0].clean == clean; });
     };
-    while (count(true) < kEnough && count(false) < kEnough) {
+    const auto is_decided = [&] {
+      constexpr int kEnough = 2;
+      constexpr double kMomentUs = 50'000;
+      double seen_us = 0;
+      for (const auto& row : samples_) seen_us += row[0].us * runs_[0];
+      const auto clean = count(true), disturbed = count(false);
+      if (clean == disturbed || std::max(clean, disturbed) < kEnough) return false;
+      return disturbed == 0 || seen_us >= kMomentUs;
+    };
+    while (!is_decided()) {
       QUOTIENT_ASSIGN_OR_RETURN(const Sample sample, TimeRuns(0, runs_[0]));
       samples_.push_back({sample});
     }
-    return Disturbance{RunsOf(0), count(false) >= kEnough};
+    return Disturbance{RunsOf(0), count(false) > count(true)};
   }
 
   EndToEndResult Result() const {

@@ -92,11 +92,13 @@ struct EndToEndResult {
 // What a few runs of one executable show of the machine.
 struct Disturbance {
   RunStatistics runs;
-  bool disturbed = false;  // Whether two samples of at most three were contaminated (probe.h).
+  bool disturbed = false;  // Whether most samples were contaminated (probe.h).
 };
 
-// Runs an executable, which has run before, for two or three samples. Must be called in the timing
-// lane. Returns its errors.
+// Runs an executable, which has run before: twice if both samples are clean, else for a twentieth
+// of a second at least, because what disturbs runs of a few milliseconds may be over the next
+// moment, and until most samples say the same. Must be called in the timing lane. Returns its
+// errors.
 absl::StatusOr<Disturbance> LookForDisturbance(kernels::Executable& executable,
                                                const EndToEndOptions& options, os::Probe& probe);
 

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/alignment.h"
@@ -20,9 +16,9 @@
 #include "core/kernels/memory_plan.h"
 #include "core/kernels/onednn/aligned_buffer.h"
 #include "core/kernels/onednn/make_kernel.h"
+#include "core/kernels/onednn/packer.h"
 #include "core/kernels/partition.h"
 #include "core/kernels/storage.h"
-#include "core/os/files.h"
 
 namespace quotient::kernels::onednn {
 namespace {
@@ -34,151 +30,10 @@ using model::ValueId;
 struct Step {
   std::unique_ptr<cpu::Kernel> kernel;
   std::unique_ptr<cpu::KernelState> state;
-  std::vector<std::shared_ptr<const std::byte>> packed;  // Parallel to the kernel's constants.
+  PackedConstants packed;  // Parallel to the kernel's constants.
   std::vector<const void*> operands;
   std::vector<const void*> constants;
   std::vector<void*> outputs;
-};
-
-absl::Status OutOfMemory(int64_t bytes) {
-  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
-}
-
-// Packs the constants of kernels, so that equal ones are in memory once. They are packed into
-// memory that is used again and again, because touching fresh memory takes longer than packing,
-// unless they are so large that the memory for both would count.
-class Packer {
- public:
-  Packer(const Graph& graph, ConstantPool& constants) : graph_(graph), constants_(constants) {}
-
-  absl::Status Pack(const KernelGroup& group, Step& step) {
-    if (step.kernel->constants().empty()) return absl::OkStatus();
-    // Equal kernels that read the same values have the same constants, as in layers that share
-    // their weights.
-    const auto [entry, is_new] = packed_.try_emplace(NameOf(group));
-    if (is_new) QUOTIENT_RETURN_IF_ERROR(PackNew(group, *step.kernel, &entry->second));
-    step.packed = entry->second;
-    for (const auto& constant : step.packed) step.constants.push_back(constant.get());
-    return absl::OkStatus();
-  }
-
- private:
-  using Constants = std::vector<std::shared_ptr<const std::byte>>;
-
-  static std::string NameOf(const KernelGroup& group) {
-    std::string name = KernelKey(group.spec);
-    const std::vector<Operand> operands = AllOperands(group.spec);
-    for (size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].constant) absl::StrAppend(&name, " ", group.operands[i].value());
-    }
-    return name;
-  }
-
-  absl::Status PackNew(const KernelGroup& group, const cpu::Kernel& kernel, Constants* packed) {
-    std::vector<const model::Tensor*> tensors;
-    const std::vector<Operand> operands = AllOperands(group.spec);
-    for (size_t i = 0; i < operands.size(); ++i) {
-      const bool given = group.operands[i].valid() && operands[i].constant;
-      tensors.push_back(given ? &*graph_.value(group.operands[i]).constant : nullptr);
-    }
-    QUOTIENT_ASSIGN_OR_RETURN(const Staged staged, Stage(kernel));
-    QUOTIENT_RETURN_IF_ERROR(kernel.Pack(tensors, staged.places));
-    for (size_t i = 0; i < staged.places.size(); ++i) {
-      const std::span bytes(static_cast<const std::byte*>(staged.places[i]),
-                            static_cast<size_t>(kernel.constants()[i].bytes));
-      const auto keep = [&](std::span<const std::byte> given) -> Shared {
-        if (staged.own[i] != nullptr) return staged.own[i];
-        return Copy(given);
-      };
-      QUOTIENT_ASSIGN_OR_RETURN(packed->emplace_back(), constants_.Get(bytes, keep));
-    }
-    ReleaseRead(tensors);
-    return absl::OkStatus();
-  }
-
-  // Where the constants of a kernel are packed into, and who owns what is not used again.
-  struct Staged {
-    std::vector<void*> places;
-    std::vector<std::shared_ptr<const std::byte>> own;  // Parallel; else null.
-  };
-
-  absl::StatusOr<Staged> Stage(const cpu::Kernel& kernel) {
-    int64_t bytes = 0;
-    for (const cpu::PackedConstant& constant : kernel.constants()) {
-      if (constant.bytes <= kMostStaged) bytes += Aligned(constant.bytes);
-    }
-    if (bytes > staged_bytes_) {
-      staged_ = AllocateAligned(bytes);
-      staged_bytes_ = staged_ != nullptr ? bytes : 0;
-      if (staged_ == nullptr) return OutOfMemory(bytes);
-    }
-    Staged staged;
-    int64_t offset = 0;
-    for (const cpu::PackedConstant& constant : kernel.constants()) {
-      if (constant.bytes > kMostStaged) {
-        QUOTIENT_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> own, Alone(constant.bytes));
-        staged.places.push_back(own.get());
-        staged.own.push_back(std::move(own));
-        continue;
-      }
-      staged.places.push_back(staged_.get() + offset);
-      staged.own.push_back(nullptr);
-      offset += Aligned(constant.bytes);
-    }
-    return staged;
-  }
-
-  // What was read of mapped files is not needed any more. Now and then their memory is given back.
-  void ReleaseRead(std::span<const model::Tensor* const> tensors) {
-    for (const model::Tensor* const tensor : tensors) {
-      if (tensor != nullptr) read_bytes_ += static_cast<int64_t>(tensor->bytes().size());
-    }
-    if (read_bytes_ < kMostRead) return;
-    os::ReleaseMappedFiles();
-    read_bytes_ = 0;
-  }
-
-  using Shared = absl::StatusOr<std::shared_ptr<const std::byte>>;
-
-  Shared Copy(std::span<const std::byte> bytes) {
-    const auto size = static_cast<int64_t>(bytes.size());
-    QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<std::byte> copy,
-                              size < kHugePageBytes ? FromSlab(size) : Alone(size));
-    std::ranges::copy(bytes, copy.get());
-    return copy;
-  }
-
-  static absl::StatusOr<std::shared_ptr<std::byte>> Alone(int64_t bytes) {
-    AlignedBuffer buffer = AllocateAligned(bytes);
-    if (buffer == nullptr) return OutOfMemory(bytes);
-    return std::shared_ptr<std::byte>(std::move(buffer));
-  }
-
-  // Smaller constants lie side by side, because only what fills whole huge pages gets them, and
-  // weights in small pages come from memory at two thirds of the rate. The slab lives as long as
-  // one of its constants.
-  absl::StatusOr<std::shared_ptr<std::byte>> FromSlab(int64_t bytes) {
-    if (slab_ == nullptr || slab_used_ + bytes > kSlabBytes) {
-      QUOTIENT_ASSIGN_OR_RETURN(slab_, Alone(kSlabBytes));
-      slab_used_ = 0;
-    }
-    const std::shared_ptr<std::byte> part(slab_, slab_.get() + slab_used_);
-    slab_used_ += Aligned(bytes);
-    return part;
-  }
-
-  static constexpr int64_t kSlabBytes = 4 * kHugePageBytes;
-  static constexpr int64_t kMostStaged = int64_t{1} << 25;
-  static constexpr int64_t kMostRead = int64_t{1} << 26;
-
-  const Graph& graph_;
-  ConstantPool& constants_;
-  AlignedBuffer staged_;  // For all but the largest constants.
-  int64_t staged_bytes_ = 0;
-  int64_t read_bytes_ = 0;           // Of tensors, since mapped files were released.
-  std::shared_ptr<std::byte> slab_;  // Where small constants go.
-  int64_t slab_used_ = 0;            // Its bytes that are taken.
-  absl::flat_hash_map<std::string, Constants> packed_;
 };
 
 class GraphExecutable : public Executable {
@@ -240,8 +95,9 @@ class GraphExecutable : public Executable {
     Packer packer(graph, constants);
     for (size_t i = 0; i < groups.size(); ++i) {
       Bind(groups[i], steps_[i]);
-      const absl::Status status = packer.Pack(groups[i], steps_[i]);
-      if (!status.ok()) return Annotate(status, Describe(graph, groups[i]));
+      absl::StatusOr<PackedConstants> packed = packer.Pack(groups[i], *steps_[i].kernel);
+      if (!packed.ok()) return Annotate(packed.status(), Describe(graph, groups[i]));
+      Keep(*std::move(packed), steps_[i]);
     }
     for (ValueId id : border_.inputs) inputs_.push_back(PortOf(graph, id));
     for (ValueId id : border_.outputs) outputs_.push_back(PortOf(graph, id));
@@ -297,6 +153,11 @@ class GraphExecutable : public Executable {
       const ValueId id = group.results[i];
       step.outputs.push_back(id.valid() ? data_.at(SlotOf(id, group.spec.outputs[i])) : nullptr);
     }
+  }
+
+  static void Keep(PackedConstants packed, Step& step) {
+    step.packed = std::move(packed);
+    for (const auto& constant : step.packed) step.constants.push_back(constant.get());
   }
 
   Port<void*> PortOf(const Graph& graph, ValueId id) const {

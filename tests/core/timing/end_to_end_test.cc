@@ -112,24 +112,30 @@ TEST_F(EndToEndTest, OnABusyMachineVisitsAreCompared) {
   }
 }
 
-TEST_F(EndToEndTest, TwoSamplesTellWhetherRunsAreDisturbed) {
+TEST_F(EndToEndTest, AFewSamplesTellWhetherRunsAreDisturbed) {
   struct Case {
+    int ms;                         // That each run takes.
     std::vector<bool> interrupted;  // By run.
     bool disturbed;
     int runs;
   };
   for (const Case& each :
-       {Case{{true, true}, true, 2}, Case{{false, false}, false, 2},
-        Case{{true, false, true}, true, 3}, Case{{false, true, false}, false, 3}}) {
+       {Case{30, {true, true}, true, 2}, Case{30, {true, false, true}, true, 3},
+        Case{30, {false, true, false}, false, 3}, Case{10, {false, false}, false, 2},
+        // A moment in which something else ran.
+        Case{10, {true, true, false, false, false}, false, 5},
+        Case{10, {true, true, false, false, true, false, true}, true, 5},
+        Case{10, {true, true, false, false, false, true, false}, false, 5},
+        Case{20, {true, true, false, false, true}, true, 3}}) {
     log_.clear();
     const auto a = Make('a', [&](int run) {
       if (each.interrupted[run]) probe_.Interrupt();
-      return 10'000 + run;
+      return 1'000 * each.ms + run;
     });
     ASSERT_OK_AND_ASSIGN(const Disturbance found, LookForDisturbance(*a, options_, probe_));
     EXPECT_EQ(found.disturbed, each.disturbed);
     EXPECT_EQ(std::ssize(log_), each.runs);
-    EXPECT_GE(found.runs.min_us, 10'000);
+    EXPECT_GE(found.runs.min_us, 1'000 * each.ms);
   }
 }
 
