@@ -14,12 +14,15 @@ bool CanRun(const Baseline& baseline) { return baseline.original.device->backend
 
 }  // namespace
 
-std::vector<Packaged> ChooseChallengers(const Baseline& baseline,
+std::vector<Packaged> ChooseChallengers(const Job& job, const Baseline& baseline,
                                         std::vector<Packaged> candidates) {
-  if (CanRun(baseline)) return candidates;
-  // Predictions decide here, so a candidate that gains nothing by them would never be taken.
+  const bool can_run = CanRun(baseline);
+  if (can_run && job.budget.Left() > 0) return candidates;
+  // Where nothing is run, predictions decide, so a candidate that gains nothing by them would never
+  // be taken. Where time is up, only a gain that is predicted is worth being late for.
   std::erase_if(candidates, [&](const Packaged& candidate) {
-    return !GainsByModel(baseline.cost, candidate.cost);
+    const bool is_known = !can_run || HaveSameEstimates(baseline.cost, candidate.cost);
+    return !is_known || !GainsByModel(baseline.cost, candidate.cost);
   });
   return candidates;
 }

@@ -14,8 +14,10 @@
 
 namespace quotient::optimize {
 
-// The candidates that could be taken if they agree with the original.
-std::vector<Packaged> ChooseChallengers(const Baseline& baseline, std::vector<Packaged> candidates);
+// The candidates that could be taken if they agree with the original; of those, if the budget is
+// used up, only the ones that are predicted to gain.
+std::vector<Packaged> ChooseChallengers(const Job& job, const Baseline& baseline,
+                                        std::vector<Packaged> candidates);
 
 // The number of agreeing candidates that is enough, given the time that is left now.
 size_t MostToCheck(const Job& job, const Baseline& baseline);

@@ -18,7 +18,12 @@ class Verifier {
 
   absl::StatusOr<VerifiedCandidates> Run(PackagedCandidates packaged) {
     verified_.variants = std::move(packaged.variants);
-    std::vector<Packaged> challengers = ChooseChallengers(baseline_, std::move(packaged.written));
+    const size_t written = packaged.written.size();
+    std::vector<Packaged> challengers =
+        ChooseChallengers(job_, baseline_, std::move(packaged.written));
+    // Where candidates are run, nothing else is a reason to leave some out.
+    verified_.time_was_up =
+        baseline_.original.device->backend() != nullptr && challengers.size() < written;
     const bool all_written = packaged.failures.empty();
     if (challengers.empty() && all_written) return std::move(verified_);
     auto checker = NewOriginalChecker(job_, baseline_.original);

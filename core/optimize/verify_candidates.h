@@ -23,8 +23,8 @@ struct VerifiedCandidates {
   std::vector<Verified> agreeing;            // Of one search and perhaps of others, by rescue.
   std::shared_ptr<Variants> variants;        // As in Candidates.
   double seconds_per_candidate = 0;          // What packaging and checking one took.
-  absl::Status unchecked;                    // Why candidates were left unchecked, if some were.
-  bool time_was_up = false;                  // Whether that was only for lack of time.
+  absl::Status unchecked;                    // Why all others were left unchecked, if they were.
+  bool time_was_up = false;                  // Whether some were, for nothing but lack of time.
   // What came of the rescue, if there was one. Its candidates are among those that agree.
   std::optional<Rescued> rescued;
 };

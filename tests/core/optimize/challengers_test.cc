@@ -20,6 +20,7 @@ namespace quotient::optimize {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class ChallengersTest : public ::testing::Test {
  protected:
@@ -103,9 +104,23 @@ TEST_F(ChallengersTest, WhatGainsNothingIsLeftOutOnlyWherePredictionsDecide) {
   baseline_.cost.total_us = 100;
   for (const double cost_us : {90, 100, 110}) Add(kOne, cost_us);
   SetDevice(DeviceThatRuns());
-  EXPECT_THAT(CostsOf(ChooseChallengers(baseline_, candidates_)), ElementsAre(90, 100, 110));
+  EXPECT_THAT(CostsOf(ChooseChallengers(job_, baseline_, candidates_)), ElementsAre(90, 100, 110));
   SetDevice(DeviceThatIsAModel());
-  EXPECT_THAT(CostsOf(ChooseChallengers(baseline_, candidates_)), ElementsAre(90));
+  EXPECT_THAT(CostsOf(ChooseChallengers(job_, baseline_, candidates_)), ElementsAre(90));
+}
+
+TEST_F(ChallengersTest, WhereTimeIsUpOnlyPredictedGainsAreWorthBeingLateFor) {
+  Add(kOne, 90);
+  baseline_.cost.total_us = 100;
+  for (const double cost_us : {100, 110}) Add(kOne, cost_us);
+  SetDevice(DeviceThatRuns());
+  clock_.Advance(9e6);
+  EXPECT_THAT(CostsOf(ChooseChallengers(job_, baseline_, candidates_)), ElementsAre(90, 100, 110));
+  clock_.Advance(1e6);
+  EXPECT_THAT(CostsOf(ChooseChallengers(job_, baseline_, candidates_)), ElementsAre(90));
+  // A kernel of the candidate has no price but an estimate.
+  candidates_.front().cost.costs.assign(1, {.source = cost::CostSource::kModel});
+  EXPECT_THAT(CostsOf(ChooseChallengers(job_, baseline_, candidates_)), IsEmpty());
 }
 
 TEST_F(ChallengersTest, NoMoreAreCheckedThanThereIsTimeToRun) {
