@@ -157,6 +157,13 @@ class Backend {
   // else then fails, too. Thread-safe and fast.
   virtual absl::Status health() const { return absl::OkStatus(); }
 
+  // How often the device failed so far in a way that it recovered from, so that what it was asked
+  // for at that time has no answer. Thread-safe and fast.
+  virtual int64_t failures() const { return 0; }
+  // Gives up what the device was asked for if it has not answered for so long, which is then a
+  // failure. Thread-safe and fast.
+  virtual void EndHungCalls(double /*seconds*/) const {}
+
   // Does the slow part of compiling kernels, which does not need the device, so that Compile is
   // fast later. Returns early if `stop` is set. Thread-safe. Errors are reported by Compile.
   virtual void Prepare(std::span<const KernelSpec>, const StopCondition& /*stop*/) const {}

@@ -1,11 +1,13 @@
 #include "core/optimize/devices.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <new>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/blob_id.h"
 #include "core/base/log.h"
@@ -166,6 +168,33 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& 
   }
   std::rotate(recorded_.begin(), found, found + 1);
   return recorded_.front().device;
+}
+
+std::vector<std::shared_ptr<Device>> Devices::OpenOnes(const std::string& name) const {
+  const std::string prefix = absl::StrCat(name, "/");
+  std::vector<std::shared_ptr<Device>> open;
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& [key, opened] : devices_) {
+    if (!absl::StartsWith(key, prefix)) continue;
+    if (opened.wait_for(std::chrono::seconds(0)) != std::future_status::ready) continue;
+    const Opened& device = opened.get();
+    if (device.ok() && (*device)->backend() != nullptr) open.push_back(*device);
+  }
+  return open;
+}
+
+int64_t Devices::FailuresOf(const std::string& name) const {
+  int64_t failures = 0;
+  for (const std::shared_ptr<Device>& device : OpenOnes(name)) {
+    failures += device->backend()->failures();
+  }
+  return failures;
+}
+
+void Devices::EndHungCalls(const std::string& name, double seconds) const {
+  for (const std::shared_ptr<Device>& device : OpenOnes(name)) {
+    device->backend()->EndHungCalls(seconds);
+  }
 }
 
 absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& requested, int threads,

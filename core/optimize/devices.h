@@ -105,6 +105,11 @@ class Devices {
   // with the errors of Get, except that a device that was lost can still be identified.
   absl::StatusOr<DeviceIdentity> Identify(const std::string& name, int threads);
 
+  // Backend::failures and Backend::EndHungCalls of the device of a name, with any number of
+  // threads. They wait for no device that is being opened.
+  int64_t FailuresOf(const std::string& name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndHungCalls(const std::string& name, double seconds) const ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Makes a snapshot of what is known of the kernels of a device of this machine, which may be
   // nothing. `unix_s` is the time of recording. Errors: DEVICE_NOT_PRESENT, and OPTION_INVALID for
   // a device that is not measured.
@@ -114,6 +119,9 @@ class Devices {
  private:
   using Opened = absl::StatusOr<std::shared_ptr<Device>>;
 
+  // The devices of a name that are open and have a backend.
+  std::vector<std::shared_ptr<Device>> OpenOnes(const std::string& name) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   Opened GetOrOpen(const std::string& name, int threads) ABSL_LOCKS_EXCLUDED(mutex_);
   void Open(const std::string& key, const std::string& name, int threads,
             std::promise<Opened> promise) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -131,7 +139,7 @@ class Devices {
 
   const DeviceSetup setup_;
   const std::span<const DeviceKind> kinds_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   // Devices that are open or being opened, by name and number of threads.
   absl::flat_hash_map<std::string, std::shared_future<Opened>> devices_ ABSL_GUARDED_BY(mutex_);
   // The snapshots used last, the latest first. Their number is bounded, because clients of a server

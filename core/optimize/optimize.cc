@@ -60,6 +60,7 @@
 #include "core/optimize/run_record.h"
 #include "core/optimize/search_candidates.h"
 #include "core/optimize/verify_candidates.h"
+#include "core/optimize/watchdog.h"
 #include "core/optimize/why_not.h"
 #include "core/os/files.h"
 #include "core/os/memory.h"
@@ -87,6 +88,7 @@ class Run {
     }
     const Original& original = std::get<Original>(read);
     Device& device = *original.device;
+    const Watchdog watchdog(job_, device);
     const onnx::Model& model = original.prepared.model;
 
     absl::StatusOr<Baseline> baseline =
@@ -113,6 +115,7 @@ class Run {
     verified = AtPresent(std::move(verified), costs);
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(priced, std::move(verified)));
     std::optional<Delivery> delivery = Deliver(priced, decision);
+    NoteFailuresOfDevice();
     Result result = Answered(Finish(job_, priced, checker.get(), std::move(decision),
                                     std::move(delivery), record_.TakeReport()),
                              absl::OkStatus());
@@ -161,12 +164,28 @@ class Run {
     record_.report().passed_through = std::string(ReasonName(*GetReason(why)));
     record_.Note(absl::StrCat("the model came back untouched, nothing was tried (",
                               record_.report().passed_through, "): ", why.message()));
+    NoteFailuresOfDevice();
     return Answered(FinishUntouched(job_, device, model, cost, record_.TakeReport()), why);
+  }
+
+  int64_t FailuresOfDevice() const {
+    return job_.environment.devices->FailuresOf(job_.options.device) - failures_before_;
+  }
+
+  void NoteFailuresOfDevice() {
+    const int64_t failures = FailuresOfDevice();
+    if (failures == 0) return;
+    record_.Note(absl::StrCat(
+        "the process of the device crashed, hung or ran out of memory ", failures,
+        failures == 1 ? " time" : " times",
+        " while this job ran, and what it was asked for has no answer: a job for the same model "
+        "may have a better one, so equal jobs run again"));
   }
 
   // Adds the answers to what the user asked. `why`: why there was no search, if there was none.
   Result Answered(Result result, const absl::Status& why) const {
     result.report.why_not = why_not_.Answers(result.report, why);
+    result.device_failed = FailuresOfDevice() > 0;
     return result;
   }
 
@@ -308,6 +327,7 @@ class Run {
   const Job& job_;
   RunRecord record_;
   WhyNot why_not_{job_};
+  const int64_t failures_before_ = job_.environment.devices->FailuresOf(job_.options.device);
 };
 
 }  // namespace

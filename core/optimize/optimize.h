@@ -42,6 +42,9 @@ struct OptimizedModel {
 struct Result {
   OptimizedModel files;  // If nothing was improved, these are the bytes of the input.
   report::Report report;
+  // The device failed while the job ran, though it recovered (Backend::failures). An equal job may
+  // have a better answer.
+  bool device_failed = false;
 };
 
 class Devices;

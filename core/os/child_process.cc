@@ -80,6 +80,8 @@ bool ChildProcess::HasEnded() {
   return ending_.has_value();
 }
 
+void ChildProcess::Kill() const { kill(pid_, SIGKILL); }
+
 ChildProcess::Ending ChildProcess::End(double patience_seconds) {
   if (!HasEnded()) AwaitEnd(pid_, patience_seconds);
   if (!HasEnded()) {

@@ -43,6 +43,9 @@ class ChildProcess {
   // number, which stays the most. What it asks for beyond them fails in it. What it has already, it
   // keeps.
   void LimitAddresses(int64_t bytes);
+  // Kills it, for another thread than the one that this object is for, while that one calls nothing
+  // else.
+  void Kill() const;
   // Waits until the process has ended, for so long, and kills it then.
   Ending End(double patience_seconds);
 

@@ -161,7 +161,7 @@ absl::StatusOr<Admitted> Admission::Admit(
 
 absl::StatusOr<bool> Admission::HasReusableResult(const Job& job) const {
   if (job.state == JobState::kFailed) return IsDeterministicRefusal(job.error);
-  if (job.state != JobState::kSucceeded) return false;
+  if (job.state != JobState::kSucceeded || job.result->device_failed) return false;
   std::vector<BlobId> needed = {job.result->model, job.result->report_json,
                                 job.result->report_html};
   if (job.result->external_data.has_value()) needed.push_back(*job.result->external_data);

@@ -74,6 +74,7 @@ v1::JobResult ToProto(const JobResult& result) {
   *message.mutable_report_html() = wire::ToProto(result.report_html);
   message.set_engine_version(result.engine_version);
   message.set_device_fingerprint(result.device_fingerprint);
+  message.set_device_failed(result.device_failed);
   return message;
 }
 
@@ -90,6 +91,7 @@ absl::StatusOr<JobResult> FromProto(const v1::JobResult& message) {
   QUOTIENT_ASSIGN_OR_RETURN(result.report_html, wire::FromProto(message.report_html()));
   result.engine_version = message.engine_version();
   result.device_fingerprint = message.device_fingerprint();
+  result.device_failed = message.device_failed();
   return result;
 }
 

@@ -60,6 +60,7 @@ struct JobResult {
   std::string engine_version;
   // The device that the job ran on (optimize::DeviceIdentity::fingerprint).
   std::string device_fingerprint;
+  bool device_failed = false;  // optimize::Result::device_failed
 
   friend bool operator==(const JobResult&, const JobResult&) = default;
 };

@@ -105,6 +105,7 @@ class CoreRunner : public JobRunner {
     stored.outcome = result.report.outcome;
     stored.engine_version = std::string(optimize::EngineVersion());
     stored.device_fingerprint = device.fingerprint;
+    stored.device_failed = result.device_failed;
     QUOTIENT_ASSIGN_OR_RETURN(stored.model, blobs_.Put(result.files.model));
     if (!result.files.external_location.empty()) {
       QUOTIENT_ASSIGN_OR_RETURN(stored.external_data, blobs_.Put(result.files.external_data));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -103,7 +104,10 @@ absl::Status HelperClient::Start() {
   sockets.theirs.Close();
   process_ = std::make_unique<Process>(Process{++processes_, *std::move(folder), *std::move(child),
                                                Channel(std::move(sockets.ours))});
-  const absl::StatusOr<Reply> greeted = Receive({.seconds = options_.load_seconds});
+  const absl::StatusOr<Reply> greeted = [&] {
+    const Waiting waiting(this);
+    return Receive({.seconds = options_.load_seconds});
+  }();
   if (!greeted.ok()) {
     process_.reset();
     return MakeError(Reason::kDeviceNotPresent, greeted.status().message());
@@ -129,10 +133,40 @@ absl::Status HelperClient::CheckGreeting(const ort::v1::Greeting& greeting) {
     build_ = greeting.build();
   }
   if (greeting.version() == version_ && greeting.build() == build_) return absl::OkStatus();
-  return MakeError(Reason::kDeviceNotPresent,
-                   absl::StrCat("the library at ", options_.library, " was ONNX Runtime ", version_,
-                                " (build ", build_, ") and is now ", greeting.version(), " (build ",
-                                greeting.build(), "); a new process can use it"));
+  const absl::MutexLock lock(&state_mutex_);
+  lost_ = MakeError(Reason::kDeviceLost,
+                    absl::StrCat("the library at ", options_.library, " was ONNX Runtime ",
+                                 version_, " (build ", build_, ") and is now ", greeting.version(),
+                                 " (build ", greeting.build(), "); a new process can use it"));
+  return lost_;
+}
+
+absl::Status HelperClient::health() const {
+  const absl::MutexLock lock(&state_mutex_);
+  return lost_;
+}
+
+int64_t HelperClient::failures() const {
+  const absl::MutexLock lock(&state_mutex_);
+  return failures_;
+}
+
+void HelperClient::EndHungCall(double seconds) {
+  const absl::MutexLock lock(&state_mutex_);
+  if (pending_.child == nullptr) return;
+  if (Clock::System().SecondsSince(pending_.since_ns) < seconds) return;
+  pending_.given_up = true;
+  pending_.child->Kill();
+}
+
+HelperClient::Waiting::Waiting(HelperClient* client) : client_(*client) {
+  const absl::MutexLock lock(&client_.state_mutex_);
+  client_.pending_ = {client->process_->child.get(), Clock::System().NowNs()};
+}
+
+HelperClient::Waiting::~Waiting() {
+  const absl::MutexLock lock(&client_.state_mutex_);
+  client_.pending_ = {};
 }
 
 absl::StatusOr<SessionId> HelperClient::LoadFrom(const ModelFile& file, onnx::Copies copies,
@@ -298,6 +332,7 @@ absl::StatusOr<HelperClient::Reply> HelperClient::AskSession(SessionId id, const
 }
 
 absl::StatusOr<HelperClient::Reply> HelperClient::Ask(const Call& call) {
+  const Waiting waiting(this);
   const absl::Status sent =
       process_->channel.Send(call.request, call.blobs, DeadlineIn(call.seconds));
   if (!sent.ok()) return Bury(sent, call.seconds);
@@ -315,10 +350,17 @@ absl::StatusOr<HelperClient::Reply> HelperClient::Receive(const Call& call) {
 
 absl::Status HelperClient::Bury(const absl::Status& why, double seconds) {
   const std::unique_ptr<Process> process = std::move(process_);
+  Pending pending;
+  {
+    const absl::MutexLock lock(&state_mutex_);
+    pending = std::exchange(pending_, {});
+    ++failures_;
+  }
   const os::ChildProcess::Ending ending =
       process->child->End(absl::IsUnavailable(why) ? kSecondsToEnd : 0);
   absl::Status error = Explain(ending, options_.memory_bytes);
-  if (absl::IsDeadlineExceeded(why)) {
+  if (pending.given_up) seconds = std::round(Clock::System().SecondsSince(pending.since_ns));
+  if (pending.given_up || absl::IsDeadlineExceeded(why)) {
     error = absl::DeadlineExceededError(
         absl::StrCat("ONNX Runtime did not answer within ", seconds, " s and was ended"));
   } else if (!absl::IsUnavailable(why)) {

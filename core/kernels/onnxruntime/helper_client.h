@@ -101,6 +101,15 @@ class HelperClient {
   // Tells builds of one version apart.
   const std::string& build() const { return build_; }
 
+  // DEVICE_LOST once a later process has another library than the first one. Like the next two, for
+  // any thread, and does not wait for its turn.
+  absl::Status health() const;
+  // How many processes have ended that were not told to.
+  int64_t failures() const;
+  // Ends the process if the call in progress has waited for so long. The call fails with
+  // DEADLINE_EXCEEDED.
+  void EndHungCall(double seconds);
+
   // Loads a model. Also fails with DEVICE_NOT_PRESENT if a new process is needed and cannot be had.
   absl::StatusOr<SessionId> Load(const ModelFile& file, Level level);
   // The graph that ONNX Runtime runs as users get it by default. Fails as Load does.
@@ -149,6 +158,24 @@ class HelperClient {
     uint64_t most_bytes = 0;
   };
 
+  // The call in progress, for those who look at it from outside.
+  struct Pending {
+    const os::ChildProcess* child = nullptr;  // Null if there is none.
+    int64_t since_ns = 0;
+    bool given_up = false;
+  };
+  // Makes a call the one in progress while it lives, or until the process is buried.
+  class Waiting {
+   public:
+    explicit Waiting(HelperClient* client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(client->mutex_);
+    ~Waiting();
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    HelperClient& client_;
+  };
+
   explicit HelperClient(HelperOptions options) : options_(std::move(options)) {}
 
   // Whether there is a process. Buries one that has ended since it was last talked to.
@@ -175,6 +202,11 @@ class HelperClient {
   absl::Mutex mutex_;
   std::unique_ptr<Process> process_ ABSL_GUARDED_BY(mutex_);  // Null if there is none.
   int64_t processes_ ABSL_GUARDED_BY(mutex_) = 0;             // Started so far.
+
+  mutable absl::Mutex state_mutex_;  // Is held for moments; may be taken while mutex_ is held.
+  Pending pending_ ABSL_GUARDED_BY(state_mutex_);
+  absl::Status lost_ ABSL_GUARDED_BY(state_mutex_);
+  int64_t failures_ ABSL_GUARDED_BY(state_mutex_) = 0;
 };
 
 }  // namespace quotient::kernels::onnxruntime

@@ -43,6 +43,10 @@ class OrtBackend : public Backend {
   const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
   const PartitionOptions& partition() const override { return partition_; }
 
+  absl::Status health() const override { return client_->health(); }
+  int64_t failures() const override { return client_->failures(); }
+  void EndHungCalls(double seconds) const override { client_->EndHungCall(seconds); }
+
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const override {
     std::vector<std::unique_ptr<CompiledKernel>> only(1);

@@ -1,0 +1,52 @@
+#include "core/optimize/watchdog.h"
+
+#include <algorithm>
+
+#include "absl/time/time.h"
+
+namespace quotient::optimize {
+namespace {
+
+constexpr absl::Duration kBetweenLooks = absl::Milliseconds(200);
+// How long a call may take when the job has been cancelled.
+constexpr double kSecondsOfCancelled = 1;
+// The same when the budget is used up: half of the budget, since loading a large model takes long,
+// too, and its user gave it time.
+constexpr double kLeastSecondsOfLate = 10;
+constexpr double kShareOfLate = 0.5;
+
+}  // namespace
+
+Watchdog::Watchdog(const Job& job, const Device& device) : job_(job) {
+  if (device.runs_files()) thread_ = std::thread([this] { Watch(); });
+}
+
+Watchdog::~Watchdog() {
+  if (!thread_.joinable()) return;
+  {
+    const absl::MutexLock lock(&mutex_);
+    ended_ = true;
+  }
+  thread_.join();
+}
+
+void Watchdog::Watch() {
+  for (;;) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (mutex_.AwaitWithTimeout(absl::Condition(&ended_), kBetweenLooks)) return;
+    }
+    Look();
+  }
+}
+
+void Watchdog::Look() const {
+  const bool is_cancelled = job_.stop.cancelled();
+  if (!is_cancelled && job_.budget.Left() > 0) return;
+  const double patience =
+      is_cancelled ? kSecondsOfCancelled
+                   : std::max(kLeastSecondsOfLate, kShareOfLate * job_.options.budget_seconds);
+  job_.environment.devices->EndHungCalls(job_.options.device, patience);
+}
+
+}  // namespace quotient::optimize
