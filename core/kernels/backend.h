@@ -157,8 +157,8 @@ class Backend {
   // else then fails, too. Thread-safe and fast.
   virtual absl::Status health() const { return absl::OkStatus(); }
 
-  // How often the device failed so far in a way that it recovered from, so that what it was asked
-  // for at that time has no answer. Thread-safe and fast.
+  // How many calls had no answer so far because the device failed in a way that it recovered from.
+  // Thread-safe and fast.
   virtual int64_t failures() const { return 0; }
   // Gives up what the device was asked for if it has not answered for so long, which is then a
   // failure. Thread-safe and fast.

@@ -176,10 +176,11 @@ class Run {
     const int64_t failures = FailuresOfDevice();
     if (failures == 0) return;
     record_.Note(absl::StrCat(
-        "the process of the device crashed, hung or ran out of memory ", failures,
-        failures == 1 ? " time" : " times",
-        " while this job ran, and what it was asked for has no answer: a job for the same model "
-        "may have a better one, so equal jobs run again"));
+        "the process of the device crashed, hung, ran out of memory or was killed while this job "
+        "ran, so ",
+        failures, failures == 1 ? " thing has" : " things have",
+        " no answer that it was asked for: an equal job may have a better result, so it will run "
+        "anew"));
   }
 
   // Adds the answers to what the user asked. `why`: why there was no search, if there was none.

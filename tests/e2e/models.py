@@ -88,6 +88,18 @@ def chain(products=10):
     return model(nodes, [value("x", [8, widths[0]])], [value(name, [8, widths[-1]])], weights)
 
 
+def endless():
+    """A loop that does not end in the time of any test."""
+    shape = (4, 4)
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go_on"], ["still"]), helper.make_node("Neg", ["s"], ["t"])],
+        "body", [value("i", (), TensorProto.INT64), value("go_on", (), TensorProto.BOOL), value("s", shape)],
+        [value("still", (), TensorProto.BOOL), value("t", shape)])
+    constants = [tensor("times", np.array(10**15)), tensor("yes", np.array(True))]
+    return model([helper.make_node("Loop", ["times", "yes", "x"], ["y"], body=body)], [value("x", shape)],
+                 [value("y", shape)], constants)
+
+
 def add_models(count):
     """`count` different models of one node each."""
     for i in range(count):

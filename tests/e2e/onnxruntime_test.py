@@ -161,6 +161,38 @@ class OnnxRuntimeTest(harness.TestCase):
             os.kill(helper, signal.SIGKILL)
         self.check_report(self.optimize("--no-cache"))
 
+    def submit_endless(self):
+        onnx.save(models.endless(), self.folder / "endless.onnx")
+        submitted = self.quotient("submit", "endless.onnx", "--device", "onnxruntime", *BUDGET)
+        self.assert_code(submitted, 0)
+        return submitted.out.strip()
+
+    def state_of(self, job):
+        jobs = [json.loads(line) for line in self.quotient("jobs", "--json").out.splitlines()]
+        return next(each["state"].removeprefix("JOB_STATE_") for each in jobs if each["name"] == job)
+
+    def test_what_failures_made_worse_is_not_given_to_equal_jobs(self):
+        server = self.serve()
+        self.check_report(self.optimize())
+        job = self.submit_endless()
+        while self.state_of(job) in ("QUEUED", "RUNNING"):
+            for helper in children(server.process.pid):
+                os.kill(helper, signal.SIGKILL)
+        self.assertEqual(self.state_of(job), "SUCCEEDED")
+        self.assertNotEqual(self.submit_endless(), job)
+
+    def test_a_job_that_hangs_can_be_cancelled(self):
+        self.serve()
+        job = self.submit_endless()
+        with self.running("watch", job) as watching:
+            harness.read_until(watching.stderr, "baseline")
+        self.assert_code(self.quotient("cancel", job), 0)
+        begun = time.monotonic()
+        self.quotient("watch", job)
+        self.assertEqual(self.state_of(job), "CANCELLED")
+        # Nobody waits until a minute is over, which is the most that a run may take.
+        self.assertLess(time.monotonic() - begun, 45)
+
     def test_the_helper_ends_with_its_parent_and_leaves_nothing(self):
         temporary = self.folder / "tmp"
         temporary.mkdir()

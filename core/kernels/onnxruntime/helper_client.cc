@@ -151,6 +151,11 @@ int64_t HelperClient::failures() const {
   return failures_;
 }
 
+void HelperClient::CountFailure() {
+  const absl::MutexLock lock(&state_mutex_);
+  ++failures_;
+}
+
 void HelperClient::EndHungCall(double seconds) {
   const absl::MutexLock lock(&state_mutex_);
   if (pending_.child == nullptr) return;
@@ -303,10 +308,11 @@ absl::StatusOr<std::vector<RecordedKernel>> HelperClient::TakeRecords(SessionId 
 }
 
 void HelperClient::Unload(SessionId id) {
+  if (!Has(id)) return;
   Call call{.seconds = options_.run_seconds};
   call.request.mutable_unload()->set_session(id.session);
   const absl::Status status = AskSession(id, call).status();
-  if (!status.ok() && !absl::IsAborted(status)) {
+  if (!status.ok()) {
     Log().warn("a model of ONNX Runtime could not be unloaded: {}", std::string(status.message()));
   }
 }
@@ -327,7 +333,10 @@ bool HelperClient::IsRunning() {
 
 absl::StatusOr<HelperClient::Reply> HelperClient::AskSession(SessionId id, const Call& call) {
   const absl::MutexLock lock(&mutex_);
-  if (process_ == nullptr || process_->number != id.process) return NoSuchProcess();
+  if (process_ == nullptr || process_->number != id.process) {
+    CountFailure();
+    return NoSuchProcess();
+  }
   return Ask(call);
 }
 
@@ -335,7 +344,10 @@ absl::StatusOr<HelperClient::Reply> HelperClient::Ask(const Call& call) {
   const Waiting waiting(this);
   const absl::Status sent =
       process_->channel.Send(call.request, call.blobs, DeadlineIn(call.seconds));
-  if (!sent.ok()) return Bury(sent, call.seconds);
+  if (!sent.ok()) {
+    CountFailure();
+    return Bury(sent, call.seconds);
+  }
   return Receive(call);
 }
 
@@ -343,7 +355,10 @@ absl::StatusOr<HelperClient::Reply> HelperClient::Receive(const Call& call) {
   Reply reply;
   const absl::Status received = process_->channel.Receive(call.most_bytes, DeadlineIn(call.seconds),
                                                           &reply.answer, &reply.blobs);
-  if (!received.ok()) return Bury(received, call.seconds);
+  if (!received.ok()) {
+    CountFailure();
+    return Bury(received, call.seconds);
+  }
   if (reply.answer.code() == 0) return reply;
   return absl::Status(static_cast<absl::StatusCode>(reply.answer.code()), reply.answer.message());
 }
@@ -354,7 +369,6 @@ absl::Status HelperClient::Bury(const absl::Status& why, double seconds) {
   {
     const absl::MutexLock lock(&state_mutex_);
     pending = std::exchange(pending_, {});
-    ++failures_;
   }
   const os::ChildProcess::Ending ending =
       process->child->End(absl::IsUnavailable(why) ? kSecondsToEnd : 0);

@@ -104,7 +104,7 @@ class HelperClient {
   // DEVICE_LOST once a later process has another library than the first one. Like the next two, for
   // any thread, and does not wait for its turn.
   absl::Status health() const;
-  // How many processes have ended that were not told to.
+  // How many calls had no answer, as a process has ended that was not told to.
   int64_t failures() const;
   // Ends the process if the call in progress has waited for so long. The call fails with
   // DEADLINE_EXCEEDED.
@@ -192,6 +192,7 @@ class HelperClient {
   absl::StatusOr<Reply> AskSession(SessionId id, const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> Ask(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> Receive(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountFailure() ABSL_LOCKS_EXCLUDED(state_mutex_);
   // Ends the process, with which talking failed because of `why`. Returns the error that this is.
   absl::Status Bury(const absl::Status& why, double seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

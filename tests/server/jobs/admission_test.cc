@@ -140,6 +140,20 @@ TEST_F(AdmissionTest, AResultWhoseBlobsAreGoneIsMadeAnew) {
   EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kNew);
 }
 
+TEST_F(AdmissionTest, AResultThatAFailingDeviceMadeWorseIsNotGivenToEqualJobs) {
+  const Admitted first = MustSubmit(Request("model"));
+  JobResult result = SomeResult();
+  result.device_failed = true;
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, result));
+  const Admitted second = MustSubmit(Request("model"));
+  EXPECT_EQ(second.disposition, Disposition::kNew);
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  const Admitted third = MustSubmit(Request("model"));
+  EXPECT_EQ(third.disposition, Disposition::kCacheHit);
+  EXPECT_EQ(third.job.id, second.job.id);
+  EXPECT_NE(third.job.id, first.job.id);
+}
+
 TEST_F(AdmissionTest, MissingBlobsAreNamed) {
   SubmitRequest request = Request("model");
   const BlobId missing = BlobId::Of("not uploaded");

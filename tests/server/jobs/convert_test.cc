@@ -38,7 +38,8 @@ TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
                          .report_json = BlobId::Of("{}"),
                          .report_html = BlobId::Of("<>"),
                          .engine_version = "1",
-                         .device_fingerprint = "cpu; another core"};
+                         .device_fingerprint = "cpu; another core",
+                         .device_failed = true};
   ASSERT_OK_AND_ASSIGN(back, FromProto(ToProto(job, std::nullopt)));
   EXPECT_EQ(back, job);
 }

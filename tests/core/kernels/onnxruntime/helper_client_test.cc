@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -240,6 +242,28 @@ TEST_F(HelperClientTest, OneAnswerIsLostIfItHangs) {
   ExpectWorks();
 }
 
+TEST_F(HelperClientTest, ACallThatHangsIsGivenUpFromOutside) {
+  Start();
+  client_->EndHungCall(0);  // There is none.
+  ExpectWorks();
+  EXPECT_EQ(client_->failures(), 0);
+  SendToHelper(SIGSTOP);
+  std::atomic<bool> ended = false;
+  {
+    const std::jthread watcher([&] {
+      while (!ended) {
+        client_->EndHungCall(3600);  // It has not waited for so long.
+        client_->EndHungCall(0);
+      }
+    });
+    EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kDeadlineExceeded));
+    ended = true;
+  }
+  EXPECT_EQ(client_->failures(), 1);
+  EXPECT_OK(client_->health());
+  ExpectWorks();
+}
+
 // Sanitizers need all addresses for themselves, so there a helper has no limit (helper/main.cc).
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kHasMemoryLimit = false;
@@ -369,7 +393,9 @@ TEST_F(HelperClientTest, ALibraryThatWasReplacedIsNotUsed) {
   ExpectWorks();  // By the process that has the first one.
   SendToHelper(SIGKILL);
   EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
-  EXPECT_THAT(Twice(), HasReason(Reason::kDeviceNotPresent, HasSubstr("and is now ")));
+  EXPECT_OK(client_->health());
+  EXPECT_THAT(Twice(), HasReason(Reason::kDeviceLost, HasSubstr("and is now ")));
+  EXPECT_THAT(client_->health(), HasReason(Reason::kDeviceLost));
 }
 
 TEST_F(HelperClientTest, TellsThatTheProgramIsMissing) {
