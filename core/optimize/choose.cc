@@ -83,10 +83,14 @@ class Chooser {
     const StopCondition last =
         stop_.WithoutDeadline().WithBudget(settings_.clock, SecondsForLastExtractions());
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(ExtractBest(last)));
+    // Building a graph may take seconds, as constants are folded for it. The others are rarely
+    // better, and not worth being later for.
+    if (!choices_.found.empty() && last.ShouldStop()) return absl::OkStatus();
     if (model_.measures() && !choices_.found.empty()) {
       QUOTIENT_RETURN_IF_ERROR(AddAlternatives(last));
     }
-    QUOTIENT_RETURN_IF_ERROR(AddTree(last));
+    const extract::Extractor& tree = *extract::FindExtractor("tree");
+    QUOTIENT_RETURN_IF_ERROR(AddCandidate(tree.Extract(problem_, last)));
     if (!model_.knows_measurements()) return absl::OkStatus();
     if (!model_.measures()) {
       // This candidate needs kernels that were not recorded. It is used if nothing better is found.
@@ -150,17 +154,6 @@ class Chooser {
       QUOTIENT_RETURN_IF_ERROR(AddCandidate(selection));
     }
     return absl::OkStatus();
-  }
-
-  // That of "tree" is often another graph, but rarely a better one. Building it may take seconds
-  // where constants are folded for it, so where time is up it is built only if it costs less.
-  absl::Status AddTree(const StopCondition& last) {
-    const extract::Extractor& tree = *extract::FindExtractor("tree");
-    QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, tree.Extract(problem_, last));
-    const bool is_better =
-        choices_.found.empty() || selection.cost < choices_.found.front().cost_us;
-    if (!is_better && SecondsLeft() <= 0) return absl::OkStatus();
-    return AddCandidate(selection);
   }
 
   absl::Status AddCandidate(const absl::StatusOr<extract::Selection>& chosen) {

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_join.h"
 #include "tests/core/optimize/grown_fixture.h"
+#include "tests/support/ticking_clock.h"
 
 namespace quotient::optimize {
 namespace {
@@ -83,10 +84,12 @@ exp-ceil: Exp(?x) => Ceil(?x)
 class ChooseTest : public GrownTest {
  protected:
   // The operators of each candidate, in order.
-  std::vector<std::string> Choose(LearningModel& model, const StopCondition& stop = {}) {
+  std::vector<std::string> Choose(LearningModel& model, const StopCondition& stop = {},
+                                  const Clock* clock = nullptr) {
+    if (clock == nullptr) clock = &clock_;
     Grow(kNode, rules_, &model, stop);
     absl::StatusOr<Choices> choices = ChooseCandidates(*grown_, model,
-                                                       {.clock = clock_,
+                                                       {.clock = *clock,
                                                         .start_ns = 0,
                                                         .seconds = seconds_,
                                                         .alternatives = alternatives_,
@@ -190,6 +193,15 @@ TEST_F(ChooseTest, ADeadlineThatHasPassedLeavesTheLastChoices) {
   clock_.Advance(10);
   EXPECT_THAT(Choose(model, StopCondition(nullptr, clock_, /*deadline_ns=*/1)), ElementsAre("Neg"));
   EXPECT_EQ(model.waits(), 0);
+}
+
+// Between any two looks at the clock more time passes than there is.
+TEST_F(ChooseTest, OnceTimeIsUpOneCandidateIsEnough) {
+  LearningModel model({{"Exp", {8, 9}}, {"Neg", {1, 7}}, {"Floor", {2, 3}}, {"Ceil", {4, 4}}},
+                      /*measures=*/true);
+  for (const char* const op : {"Exp", "Neg", "Floor", "Ceil"}) model.Record(op);
+  const quotient::testing::TickingClock clock(/*step_ns=*/10'000'000'000);
+  EXPECT_THAT(Choose(model, {}, &clock), ElementsAre("Floor"));
 }
 
 // Alternatives cost at most 5 % more than the best graph: 10.5 us here. All kernels are measured,
