@@ -382,7 +382,7 @@ TEST_F(HelperClientTest, ALibraryThatWasReplacedIsNotUsed) {
   ExpectWorks();  // By the process that has the first one.
   SendToHelper(SIGKILL);
   EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
-  EXPECT_THAT(Twice(), HasReason(Reason::kDeviceNotPresent, HasSubstr("and is now ")));
+  EXPECT_THAT(Twice(), HasReason(Reason::kDeviceLost, HasSubstr("and is now ")));
 }
 
 TEST_F(HelperClientTest, TellsThatTheProgramIsMissing) {
