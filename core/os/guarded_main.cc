@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -45,6 +46,15 @@ int Report() {
   return g_status.other;
 }
 
+// Whether `run` has not come back. libgomp calls exit() where it cannot start a thread.
+std::atomic<bool> g_runs = false;
+
+void AtExit() {
+  if (!g_runs) return;
+  std::fflush(nullptr);
+  _exit(g_status.other);
+}
+
 [[noreturn]] void Terminate() {
   if (std::current_exception() == nullptr) std::abort();
   _exit(Report());
@@ -56,12 +66,17 @@ int GuardedMain(const char* program, FailureStatus status, absl::FunctionRef<int
   g_program = program;
   g_status = status;
   std::set_terminate(Terminate);
+  std::atexit(AtExit);
   signal(SIGXFSZ, SIG_IGN);
+  int result;
+  g_runs = true;
   try {
-    return run();
+    result = run();
   } catch (...) {
-    return Report();
+    result = Report();
   }
+  g_runs = false;
+  return result;
 }
 
 }  // namespace quotient::os

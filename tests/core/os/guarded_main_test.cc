@@ -51,6 +51,10 @@ TEST(GuardedMainTest, OtherThreadsEndTheProgramInTheSameWay) {
               ExitedWithCode(42), "^program: no memory is left\n$");
 }
 
+TEST(GuardedMainTest, ALibraryDoesNotChooseTheStatus) {
+  EXPECT_EXIT(RunAndExit([]() -> int { std::exit(1); }), ExitedWithCode(41), "^$");
+}
+
 TEST(GuardedMainTest, AWriteBeyondTheLimitOfFilesFails) {
   const quotient::testing::TempDir dir;
   EXPECT_EXIT(RunAndExit([&dir] {
