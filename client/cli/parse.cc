@@ -130,7 +130,6 @@ class Parser {
   absl::Status CheckInputsStay() const {
     if (command_.bit == kSubmit) return absl::OkStatus();  // Its --output is only a name.
     const bool reads_model = command_.completion == Completion::kModelFile;
-    const bool writes = command_.bit != kSubmit;
     const std::string data = settings_.output.empty() ? "" : settings_.output + ".data";
     const std::pair<absl::string_view, std::string> inputs[] = {
         {command_.positional, reads_model ? settings_.positional[0] : ""},
