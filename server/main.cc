@@ -15,12 +15,14 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/ort_backend.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/os/atomic_file.h"
 #include "core/os/environment.h"
+#include "core/os/guarded_main.h"
 #include "core/os/openmp_environment.h"
 #include "core/os/random_id.h"
 #include "core/timing/rule_store.h"
@@ -109,6 +111,14 @@ struct Measuring {
   timing::Lane lane;
   optimize::Devices devices;
 };
+
+// Who names a library wants it to be used: without it, jobs for `auto` would go to another device.
+absl::Status CheckLibrary(const config::ServerFlags& flags, optimize::Devices* devices) {
+  if (flags.onnxruntime.empty()) return absl::OkStatus();
+  const int threads = optimize::Options().ThreadsToUse();
+  return Annotate(devices->Identify(kernels::onnxruntime::kCpuDevice, threads).status(),
+                  "--onnxruntime");
+}
 
 // The job queue: the ledger, its observers, and admission and dispatch, which write to it.
 struct Queue {
@@ -290,6 +300,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   ops::Metrics metrics;
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
   Measuring measuring(flags, stores);
+  QUOTIENT_RETURN_IF_ERROR(CheckLibrary(flags, &measuring.devices));
   Queue queue(flags, stores, &measuring.devices, &metrics);
   // This process alone owns the data folder, so the workers of all earlier leases are dead.
   QUOTIENT_ASSIGN_OR_RETURN(const int recovered, queue.dispatch.RecoverAll());
@@ -343,6 +354,9 @@ int Main(int argc, char** argv) {
 }  // namespace quotient
 
 int main(int argc, char** argv) {
-  quotient::os::EnsureOpenMpEnvironment(argv, quotient::os::ReadEnvironment(environ));
-  return quotient::Main(argc, argv);
+  return quotient::os::GuardedMain(
+      "quotientd", {.other = EXIT_FAILURE, .out_of_memory = EXIT_FAILURE}, [&] {
+        quotient::os::EnsureOpenMpEnvironment(argv, quotient::os::ReadEnvironment(environ));
+        return quotient::Main(argc, argv);
+      });
 }

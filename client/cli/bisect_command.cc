@@ -76,13 +76,14 @@ absl::StatusOr<pid_t> StartCheck(const std::string& check, const std::string& mo
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // This program handles signals in a thread of its own, and ignores SIGPIPE.
-  sigset_t none, pipe;
+  // This program handles signals in a thread of its own, and ignores two.
+  sigset_t none, ignored;
   sigemptyset(&none);
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
+  sigemptyset(&ignored);
+  sigaddset(&ignored, SIGPIPE);
+  sigaddset(&ignored, SIGXFSZ);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &pipe);
+  posix_spawnattr_setsigdefault(&attributes, &ignored);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);

@@ -44,7 +44,7 @@ constexpr char kExitCodes[] =
     "  0  done; optimize: a valid OUT.onnx was written, improved or not\n"
     "  2  the command line, or a file that it names\n"
     "  3  the model was refused\n"
-    "  4  the server could not be reached, or failed; the device is not there\n"
+    "  4  the server could not be reached, or failed; the device is not there; memory ran out\n"
     "  5  deadline or cancellation before there was a result\n";
 
 }  // namespace

@@ -121,7 +121,7 @@ absl::Status RunWatch(const Settings& settings, client::Interrupt* interrupt) {
 }
 
 absl::Status RunResult(const Settings& settings, client::Interrupt* interrupt) {
-  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings));
+  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, {}));
   QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
   QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, remote.jobs->Get(settings.positional[0]));
   QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));

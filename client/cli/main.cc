@@ -20,6 +20,7 @@
 #include "core/base/printable.h"
 #include "core/base/reason.h"
 #include "core/os/environment.h"
+#include "core/os/guarded_main.h"
 #include "core/os/openmp_environment.h"
 
 namespace quotient::cli {
@@ -142,7 +143,12 @@ int Main(std::span<const char* const> arguments, const os::Environment& environm
 }  // namespace quotient::cli
 
 int main(int argc, char** argv) {
-  const quotient::os::Environment environment = quotient::os::ReadEnvironment(environ);
-  quotient::os::EnsureOpenMpEnvironment(argv, environment);
-  return quotient::cli::Main({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)}, environment);
+  using quotient::cli::kExitServer;
+  return quotient::os::GuardedMain(
+      "quotient", {.other = kExitServer, .out_of_memory = kExitServer}, [&] {
+        const quotient::os::Environment environment = quotient::os::ReadEnvironment(environ);
+        quotient::os::EnsureOpenMpEnvironment(argv, environment);
+        return quotient::cli::Main({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)},
+                                   environment);
+      });
 }

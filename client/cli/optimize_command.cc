@@ -23,7 +23,7 @@ namespace {
 
 // Returns the model's external data. Borrows the model.
 OriginalData DataOf(const client::LocalModel& model) {
-  OriginalData data{.folder = model.folder(), .name = model.name()};
+  OriginalData data{.folder = model.folder(), .files = {}};
   for (const auto& [location, file] : model.external()) {
     data.files[location] = [bytes = file->bytes()](ResultSource::Sink sink) { return sink(bytes); };
   }
@@ -93,7 +93,7 @@ absl::Status RunOptimize(const Settings& parsed, client::Interrupt* interrupt) {
   QUOTIENT_ASSIGN_OR_RETURN(const Settings settings, WithDeviceSnapshot(parsed));
   QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
                             client::LocalModel::Open(settings.positional[0]));
-  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings));
+  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, DataOf(model)));
   return settings.local ? OptimizeHere(model, settings, interrupt, &output)
                         : OptimizeRemotely(model, settings, interrupt, &output);
 }

@@ -25,13 +25,33 @@ absl::StatusOr<std::unique_ptr<os::AtomicFile>> Create(const std::string& path) 
   return file;
 }
 
-// Returns an error if two outputs have the same name, since the second would replace the first.
+// Returns an error if two outputs are the same file, since the second would replace the first.
 absl::Status CheckDistinct(std::vector<std::string> paths) {
   std::erase(paths, "");
-  std::ranges::sort(paths);
-  const auto twice = std::ranges::adjacent_find(paths);
-  if (twice == paths.end()) return absl::OkStatus();
-  return MakeError(Reason::kOptionInvalid, absl::StrCat(*twice, " is asked for twice"));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (!os::SamePlace(paths[i], paths[j])) continue;
+      return MakeError(Reason::kOptionInvalid, absl::StrCat(paths[i], " is asked for twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether a path leads to weights of the original model.
+bool IsWeightsOf(const OriginalData& original, const std::string& path) {
+  if (original.folder.empty()) return false;
+  return std::ranges::any_of(original.files, [&](const auto& file) {
+    return os::SamePlace(absl::StrCat(original.folder, "/", file.first), path);
+  });
+}
+
+absl::Status CheckWeightsStay(const OriginalData& original, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    if (path.empty() || !IsWeightsOf(original, path)) continue;
+    return MakeError(Reason::kOptionInvalid,
+                     absl::StrCat(Escaped(path), " has weights of the input model"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AppendAndSeal(const std::string& bytes, os::AtomicFile& file) {
@@ -60,13 +80,15 @@ std::string ExternalLocation(const std::string& output) {
   return absl::StrCat(os::BaseName(output.empty() ? "model.onnx" : output), ".data");
 }
 
-absl::StatusOr<Output> Output::Prepare(const Settings& settings) {
+absl::StatusOr<Output> Output::Prepare(const Settings& settings, const OriginalData& original) {
   Output output;
   output.model_path_ = settings.output;
   output.report_path_ = settings.report;
   output.html_path_ = settings.html;
   output.json_ = settings.json;
-  QUOTIENT_RETURN_IF_ERROR(CheckDistinct({settings.output, settings.report, settings.html}));
+  const std::vector<std::string> paths = {settings.output, settings.report, settings.html};
+  QUOTIENT_RETURN_IF_ERROR(CheckWeightsStay(original, paths));
+  QUOTIENT_RETURN_IF_ERROR(CheckDistinct(paths));
   QUOTIENT_ASSIGN_OR_RETURN(output.model_, Create(settings.output));
   QUOTIENT_ASSIGN_OR_RETURN(output.report_, Create(settings.report));
   QUOTIENT_ASSIGN_OR_RETURN(output.html_, Create(settings.html));
@@ -79,12 +101,10 @@ absl::Status Output::WriteData(ResultSource& source, const OriginalData& origina
     return MakeError(Reason::kInternal,
                      absl::StrCat("the result's data file is called '", Escaped(location), "'"));
   }
-  // A file named after the output comes from an earlier run and may be replaced, unless the input
-  // model needs it.
-  const bool needed = original.files.contains(location) &&
-                      original.name != os::BaseName(model_path_) &&
-                      os::SameFile(os::DirectoryOf(model_path_), original.folder);
-  const bool may_replace = location == ExternalLocation(model_path_) && !needed;
+  QUOTIENT_RETURN_IF_ERROR(
+      CheckWeightsStay(original, {absl::StrCat(os::DirectoryOf(model_path_), "/", location)}));
+  // A file named after the output comes from an earlier run and may be replaced.
+  const bool may_replace = location == ExternalLocation(model_path_);
   return WriteBeside(location, may_replace,
                      [&](ResultSource::Sink sink) { return source.ExternalData(sink); });
 }
@@ -108,6 +128,7 @@ absl::Status Output::WriteBeside(const std::string& location, bool may_replace,
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat(model_path_, " is what the model calls its weights"));
   }
+  QUOTIENT_RETURN_IF_ERROR(CheckDistinct({report_path_, html_path_, path}));
   if (!StaysInside(folder, os::DirectoryOf(path))) {
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat(Escaped(path), " leads out of the folder of ", model_path_));
@@ -126,22 +147,7 @@ absl::Status Output::WriteBeside(const std::string& location, bool may_replace,
                                 "its weights under that name: choose another folder with -o"));
 }
 
-// The result must not replace weights of the model that it was made from.
-absl::Status Output::CheckWeightsStay(const OriginalData& original) const {
-  if (original.folder.empty()) return absl::OkStatus();
-  for (const auto& [location, read] : original.files) {
-    const std::string path = absl::StrCat(original.folder, "/", location);
-    for (const std::string& output : {model_path_, report_path_, html_path_}) {
-      if (output.empty() || !os::SameFile(path, output)) continue;
-      return MakeError(Reason::kOptionInvalid,
-                       absl::StrCat(Escaped(output), " has weights of the input model"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
-  QUOTIENT_RETURN_IF_ERROR(CheckWeightsStay(original));
   QUOTIENT_ASSIGN_OR_RETURN(const std::string json, source.ReportJson());
   QUOTIENT_ASSIGN_OR_RETURN(const report::Report report, report::ReportFromJson(json));
   if (report_ != nullptr) QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(json, *report_));

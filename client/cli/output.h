@@ -38,22 +38,21 @@ class ResultSource {
 // needs these files in its own folder, under the names that the model uses.
 struct OriginalData {
   std::string folder;  // The folder of the original; empty if its files have to be fetched.
-  std::string name;    // File name of the original in that folder.
   // By location. Locations are relative and contain no "..".
   std::map<std::string, std::function<absl::Status(ResultSource::Sink)>> files;
 };
 
 class Output {
  public:
-  // Creates the files. Returns OPTION_INVALID if one cannot be created, or is named twice.
-  static absl::StatusOr<Output> Prepare(const Settings& settings);
+  // Creates the files. Returns OPTION_INVALID if one cannot be created, is named twice, or would
+  // replace external data of the original. The parser knows of the inputs that are options.
+  static absl::StatusOr<Output> Prepare(const Settings& settings, const OriginalData& original);
 
-  // Writes all files, the model last, and prints the report. Fails with OPTION_INVALID if one of
-  // them would replace external data of the original.
+  // Writes all files, the model last, and prints the report. Fails with OPTION_INVALID if the
+  // result's weights would replace external data of the original.
   absl::Status Write(ResultSource& source, const OriginalData& original);
 
  private:
-  absl::Status CheckWeightsStay(const OriginalData& original) const;
   absl::Status WriteData(ResultSource& source, const OriginalData& original);
   absl::Status CopyData(const OriginalData& original);
   using Reader = std::function<absl::Status(ResultSource::Sink)>;

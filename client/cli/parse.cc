@@ -12,6 +12,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/ort_backend.h"
+#include "core/optimize/device_table.h"
 #include "core/os/files.h"
 
 namespace quotient::cli {
@@ -100,6 +101,7 @@ class Parser {
     if (!settings_.device_snapshot.empty() && Given("device")) {
       return Invalid("--device and --device-snapshot exclude each other");
     }
+    if (Given("onnxruntime")) QUOTIENT_RETURN_IF_ERROR(CheckLibraryIsUsed());
     if (settings_.output.empty()) {
       if (command_.bit == kOptimize) return Invalid("missing: -o OUT.onnx");
       if (command_.bit == kSnapshot) return Invalid("missing: -o FILE");
@@ -109,18 +111,39 @@ class Parser {
     return settings_.options.Validate();
   }
 
-  // Returns an error if an output file is also an input file other than the model.
+  // Returns an error if --onnxruntime would change nothing.
+  absl::Status CheckLibraryIsUsed() const {
+    const std::string& device = settings_.options.device;
+    if (!settings_.device_snapshot.empty()) {
+      return Invalid("--onnxruntime has no effect with --device-snapshot: nothing is run");
+    }
+    const optimize::DeviceKind* const kind =
+        optimize::FindDeviceKind(optimize::AllDeviceKinds(), device);
+    const optimize::DeviceKind* const its_kind =
+        optimize::FindDeviceKind(optimize::AllDeviceKinds(), kernels::onnxruntime::kCpuDevice);
+    if (kind == nullptr || kind == its_kind || kind->is_name_of_others()) return absl::OkStatus();
+    return Invalid(absl::StrCat("--onnxruntime has no effect with --device ", device));
+  }
+
+  // Returns an error if an output file is also an input file. Weights of the model in files of
+  // their own are not known here.
   absl::Status CheckInputsStay() const {
-    const std::pair<absl::string_view, const std::string*> inputs[] = {
-        {"--device-snapshot", &settings_.device_snapshot}, {"--timings", &settings_.timings}};
-    const std::pair<absl::string_view, const std::string*> outputs[] = {
-        {"--output", &settings_.output},
-        {"--report", &settings_.report},
-        {"--html", &settings_.html}};
+    if (command_.bit == kSubmit) return absl::OkStatus();  // Its --output is only a name.
+    const bool reads_model = command_.completion == Completion::kModelFile;
+    const std::string data = settings_.output.empty() ? "" : settings_.output + ".data";
+    const std::pair<absl::string_view, std::string> inputs[] = {
+        {command_.positional, reads_model ? settings_.positional[0] : ""},
+        {"--device-snapshot", settings_.device_snapshot},
+        {"--timings", settings_.timings}};
+    const std::pair<absl::string_view, std::string> outputs[] = {
+        {"--output", settings_.output},
+        {"the weights of --output", command_.bit == kOptimize ? data : ""},
+        {"--report", settings_.report},
+        {"--html", settings_.html}};
     for (const auto& [input, from] : inputs) {
       for (const auto& [output, to] : outputs) {
-        if (from->empty() || to->empty() || !os::SameFile(*from, *to)) continue;
-        return Invalid(absl::StrCat(input, " and ", output, " are the same file, ", Escaped(*to)));
+        if (from.empty() || to.empty() || !os::SameFile(from, to)) continue;
+        return Invalid(absl::StrCat(input, " and ", output, " are the same file, ", Escaped(to)));
       }
     }
     return absl::OkStatus();

@@ -76,4 +76,6 @@ double Budget::ForMeasuring() const {
 
 double Budget::Left() const { return SecondsUntil(1); }
 
+bool Budget::IsExceeded() const { return SecondsUntil(kMostOfJob) == 0; }
+
 }  // namespace quotient::optimize

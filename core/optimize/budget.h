@@ -53,6 +53,8 @@ class Budget {
   double LeastForMeasuring() const;
   // Seconds until the budget is used up; 0 afterwards.
   double Left() const;
+  // Whether the job has already taken what it may take at most.
+  bool IsExceeded() const;
 
   // The last extractions of a search may take this share of its time more.
   static constexpr double kSearchGrace = 0.25;

@@ -17,9 +17,10 @@ bool CanRun(const Baseline& baseline) { return baseline.original.device->backend
 std::vector<Packaged> ChooseChallengers(const Job& job, const Baseline& baseline,
                                         std::vector<Packaged> candidates) {
   const bool can_run = CanRun(baseline);
-  if (can_run && job.budget.Left() > 0) return candidates;
+  if (can_run && !job.budget.IsExceeded()) return candidates;
   // Where nothing is run, predictions decide, so a candidate that gains nothing by them would never
-  // be taken. Where time is up, only a gain that is predicted is worth being late for.
+  // be taken. Where the job is late already, only a gain that is predicted is worth being even
+  // later for.
   std::erase_if(candidates, [&](const Packaged& candidate) {
     const bool is_known = !can_run || HaveSameEstimates(baseline.cost, candidate.cost);
     return !is_known || !GainsByModel(baseline.cost, candidate.cost);

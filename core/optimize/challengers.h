@@ -15,7 +15,7 @@
 namespace quotient::optimize {
 
 // The candidates that could be taken if they agree with the original; of those, if the budget is
-// used up, only the ones that are predicted to gain.
+// exceeded, only the ones that are predicted to gain.
 std::vector<Packaged> ChooseChallengers(const Job& job, const Baseline& baseline,
                                         std::vector<Packaged> candidates);
 

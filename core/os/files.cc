@@ -101,7 +101,8 @@ MappedFile::~MappedFile() {
 void ReleaseMappedFiles() { AllMappedFiles().Release(); }
 
 absl::StatusOr<Fd> OpenFile(const std::string& path, int flags, mode_t mode) {
-  Fd fd(open(path.c_str(), flags | O_CLOEXEC, mode));
+  // Regular files are read and written as without O_NONBLOCK.
+  Fd fd(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode));
   if (!fd.valid()) return ErrnoError("open", path);
   return fd;
 }
@@ -174,6 +175,10 @@ bool SameFile(const std::string& a, const std::string& b) {
   struct stat first, second;
   if (stat(a.c_str(), &first) != 0 || stat(b.c_str(), &second) != 0) return false;
   return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+bool SamePlace(const std::string& a, const std::string& b) {
+  return SameFile(a, b) || (BaseName(a) == BaseName(b) && SameFile(DirectoryOf(a), DirectoryOf(b)));
 }
 
 std::string DirectoryOf(absl::string_view path) {

@@ -61,6 +61,7 @@ void ReleaseMappedFiles();
 // STORAGE_DOWN with the text of errno.
 absl::Status ErrnoError(absl::string_view what, absl::string_view path);
 
+// Does not wait: a FIFO without another end is opened, or refused if it is to be written.
 absl::StatusOr<Fd> OpenFile(const std::string& path, int flags, mode_t mode = 0644);
 absl::Status WriteFully(const Fd& fd, absl::string_view bytes, absl::string_view path);
 absl::Status WriteFullyAt(const Fd& fd, absl::string_view bytes, int64_t offset,
@@ -76,6 +77,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 // Whether both paths lead to the same file or folder; false if one leads nowhere.
 bool SameFile(const std::string& a, const std::string& b);
+// Whether both paths lead to the same file, or would once it is created.
+bool SamePlace(const std::string& a, const std::string& b);
 
 // "a/b" -> "a", "b" -> "."; and "a/b" -> "b".
 std::string DirectoryOf(absl::string_view path);

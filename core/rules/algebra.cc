@@ -33,8 +33,8 @@ neg-neg: Neg(Neg(?x)) => ?x
 # x + (-y) = x - y
 add-neg: Add(?x, Neg(?y)) => Sub(?x, ?y)
 add-neg: Add(Neg(?y), ?x) => Sub(?x, ?y)
-# x - (-y) = x + y
-sub-neg: Sub(?x, Neg(?y)) => Add(?x, ?y)
+# x - (-y) = x + y, x no constant of zeros: runtimes drop 0 + y, which is not y for y = -0
+sub-neg: Sub(?x, Neg(?y)) => Add(?x, ?y) if not is(?x, 0)
 
 # x - c = x + (-c)
 sub-constant: Sub(?x, ?c) => Add(?x, Neg(?c)) if weight(?c) and activation(?x) and float(?x)
@@ -126,10 +126,10 @@ max-zero: Max(?x, ?c) => Relu(?x) if is(?c, 0) and single(?x) and keeps(?x, ?c)
 max-self: Max(?x, ?x) => ?x
 # Min(x, x) = x
 min-self: Min(?x, ?x) => ?x
-# Max(x, y) + Min(x, y) = x + y
-add-max-min: Add(Max(?x, ?y), Min(?x, ?y)) => Add(?x, ?y) if float(?x)
+# Max(x, y) + Min(x, y) = x + y, y no constant of zeros (see sub-neg)
+add-max-min: Add(Max(?x, ?y), Min(?x, ?y)) => Add(?x, ?y) if float(?x) and not is(?y, 0)
 add-max-min: Add(Max(?x, ?y), Min(?y, ?x)) => Add(?x, ?y) if float(?x)
-add-max-min: Add(Min(?x, ?y), Max(?x, ?y)) => Add(?x, ?y) if float(?x)
+add-max-min: Add(Min(?x, ?y), Max(?x, ?y)) => Add(?x, ?y) if float(?x) and not is(?y, 0)
 add-max-min: Add(Min(?x, ?y), Max(?y, ?x)) => Add(?x, ?y) if float(?x)
 # Max(x, y) * Min(x, y) = x * y
 mul-max-min: Mul(Max(?x, ?y), Min(?x, ?y)) => Mul(?x, ?y) if float(?x)

@@ -44,8 +44,8 @@ const Flag kFlags[] = {
     {"drain-seconds", "N", &ServerFlags::drain_seconds,
      "at SIGTERM, calls in progress get this long to end"},
     {"onnxruntime", "FILE", &ServerFlags::onnxruntime,
-     "the library of the device onnxruntime; default $QUOTIENT_ONNXRUNTIME, else the one that was "
-     "installed with this program"},
+     "the library of the device onnxruntime, which must be usable; default $QUOTIENT_ONNXRUNTIME, "
+     "else the one that was installed with this program"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},
     {"version", nullptr, &ServerFlags::version, "print the version and exit"},
 };

@@ -6,8 +6,10 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import time
 import unittest
+import unittest.mock
 
 import onnx
 import onnx.parser
@@ -85,11 +87,23 @@ class OnnxRuntimeTest(harness.TestCase):
         result = self.usual("--local")
         self.assert_code(result, 0, "taking cpu, because", "there is no ONNX Runtime at /nowhere.so")
         self.assertRegex(result.out, r"on cpu( \(.*\))?\nMeasured on: oneDNN [0-9.]+ on ")
-        self.serve("--onnxruntime", "/nowhere.so")
+        with unittest.mock.patch.dict(os.environ, QUOTIENT_ONNXRUNTIME="/nowhere.so"):
+            self.serve()
         self.assert_code(self.usual(), 0)
         self.assertEqual(json.loads((self.folder / "r.json").read_text())["device"]["name"], "cpu")
         self.assert_code(self.optimize(), 4, "DEVICE_NOT_PRESENT", "there is no ONNX Runtime at /nowhere.so")
         self.assertEqual(len(self.quotient("jobs").out.splitlines()), 1, "what cannot run is not queued")
+
+    def test_a_server_does_not_start_without_the_library_that_it_is_given(self):
+        (self.folder / "text.so").write_text("no library")
+        for path, message in (("/nowhere.so", "there is no ONNX Runtime at /nowhere.so"),
+                              (self.folder / "text.so", "cannot be loaded"), (self.folder, "is a folder")):
+            refused = subprocess.run(
+                [harness.BIN / "quotientd", "--listen", "127.0.0.1:0", "--data-dir", self.folder / "data",
+                 "--onnxruntime", path], capture_output=True, text=True, timeout=harness.PATIENCE_SECONDS, check=False)
+            self.assertEqual(refused.returncode, 1, refused)
+            self.assertIn("--onnxruntime: ", refused.stderr)
+            self.assertIn(message, refused.stderr)
 
     def test_servers_with_other_libraries_do_not_share_results(self):
         server = self.serve()

@@ -1,6 +1,9 @@
 """The whole path with real binaries: what goes in, what comes out, and the exit codes."""
 
 import json
+import os
+import resource
+import subprocess
 import unittest
 
 import numpy as np
@@ -185,6 +188,37 @@ class CommandLineTest(harness.TestCase):
                           ("optimize", "m.onnx", "-o", "o.onnx", "--device", "abacus"),
                           ("completion", "tcsh")):
             self.assert_code(self.quotient(*arguments), 2)
+
+    def test_a_fifo_is_no_model_and_nobody_waits_for_it(self):
+        os.mkfifo(self.folder / "fifo")
+        onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")
+        for arguments in (("inspect", "fifo", "--local"), ("submit", "fifo"),
+                          ("optimize", "fifo", "-o", "o.onnx", "--local"),
+                          ("optimize", "m.onnx", "-o", "o.onnx", "--device-snapshot", "fifo")):
+            self.assert_code(self.quotient(*arguments), 2, "fifo: not a regular file")
+
+    def test_no_output_replaces_an_input(self):
+        models.with_external_data(models.conv_bn_relu(), self.folder / "m.onnx", "weights.bin")
+        (self.folder / "link").symlink_to("weights.bin")
+        before = {path: path.read_bytes() for path in self.folder.iterdir()}
+        for output in ("m.onnx", "weights.bin", "link"):
+            for option in ("-o", "--report", "--html"):
+                outputs = ("-o", "out.onnx") if option != "-o" else ()
+                result = self.quotient("optimize", "m.onnx", "--local", *outputs, option, output)
+                self.assert_code(result, 2, output)
+        self.assertEqual({path: path.read_bytes() for path in self.folder.iterdir()}, before)
+
+    def test_a_file_beyond_the_limit_of_the_system_is_told(self):
+        def limit_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        onnx.save(models.conv_bn_relu(), self.folder / "m.onnx")
+        result = subprocess.run(
+            [harness.BIN / "quotient", "optimize", "m.onnx", "-o", "o.onnx", "--local", "--device",
+             "model:h200"], capture_output=True, text=True, env=self.env, cwd=self.folder,
+            timeout=harness.PATIENCE_SECONDS, check=False, preexec_fn=limit_files)
+        self.assertEqual(result.returncode, 4, result)
+        self.assertIn("o.onnx: File too large", result.stderr)
+        self.assertFalse((self.folder / "o.onnx").exists())
 
     def test_no_server_exits_4(self):
         onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -18,6 +19,10 @@
 namespace quotient::kernels::onnxruntime {
 namespace {
 
+constexpr absl::string_view kWanted =
+    "what is wanted is libonnxruntime.so of a release archive of ONNX Runtime, or the file "
+    "onnxruntime/capi/libonnxruntime.so.* of a wheel, which wheels have since 1.20";
+
 // A path is a file, a name is searched by the dynamic linker.
 bool IsMissing(const std::string& path, absl::string_view reason) {
   if (absl::StrContains(path, '/')) return access(path.c_str(), F_OK) != 0;
@@ -31,7 +36,16 @@ absl::Status DoesNotLoad(const std::string& path) {
     return absl::NotFoundError(absl::StrCat("there is no ONNX Runtime at ", path));
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(path, " cannot be loaded as ONNX Runtime's library: ", reason));
+      absl::StrCat(path, " cannot be loaded as ONNX Runtime's library: ", reason, "; ", kWanted));
+}
+
+// Loading a FIFO would wait for somebody to write to it.
+absl::Status CheckIsFile(const std::string& path) {
+  struct stat file;
+  if (stat(path.c_str(), &file) != 0 || S_ISREG(file.st_mode)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, S_ISDIR(file.st_mode) ? " is a folder" : " is no regular file",
+                   ", not ONNX Runtime's library; ", kWanted));
 }
 
 // Release 1.N offers the versions 1 to N of the table.
@@ -82,6 +96,7 @@ absl::StatusOr<std::vector<std::string>> ProvidersOf(const OrtApi& api) {
 }  // namespace
 
 absl::StatusOr<Library> LoadLibrary(const std::string& path) {
+  if (absl::StrContains(path, '/')) QUOTIENT_RETURN_IF_ERROR(CheckIsFile(path));
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return DoesNotLoad(path);
   const void* const symbol = dlsym(library, kOrtGetApiBase);
@@ -89,8 +104,8 @@ absl::StatusOr<Library> LoadLibrary(const std::string& path) {
       reinterpret_cast<const OrtApiBase* (*)()>(reinterpret_cast<uintptr_t>(symbol));
   const OrtApiBase* const base = get_base == nullptr ? nullptr : get_base();
   if (base == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " is not ONNX Runtime's library: it has no ", kOrtGetApiBase));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is not ONNX Runtime's library: it has no ", kOrtGetApiBase, "; ", kWanted));
   }
   const std::string version = base->GetVersionString();
   if (!IsNewEnough(version)) {

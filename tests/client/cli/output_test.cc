@@ -44,7 +44,7 @@ class OutputTest : public ::testing::Test {
     settings.output = dir_ / "out.onnx";
     settings.report = dir_ / "r.json";
     settings.html = dir_ / "r.html";
-    QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings));
+    QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, original_));
     return output.Write(result_, original_);
   }
   bool Exists(const std::string& name) { return std::filesystem::exists(dir_ / name); }
@@ -103,19 +103,20 @@ TEST_F(OutputTest, TheDataOfAnEarlierRunIsReplaced) {
   EXPECT_EQ(data, "data");
 }
 
-// The input was renamed, its weights were not.
+// The input was renamed, its weights were not; or they are found there by a link.
 TEST_F(OutputTest, TheDataThatTheInputNeedsStays) {
   std::ofstream(dir_ / "out.onnx.data") << "input's";
   result_.location = "out.onnx.data";
   original_.folder = dir_.path();
-  original_.name = "in.onnx";
   original_.files["out.onnx.data"] = [](ResultSource::Sink sink) { return sink("input's"); };
   result_.report.outcome = report::Outcome::kImproved;
   EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid));
   ASSERT_OK_AND_ASSIGN(const std::string data, os::ReadFile(dir_ / "out.onnx.data"));
   EXPECT_EQ(data, "input's");
-  original_.name = "out.onnx";  // in place
-  EXPECT_OK(Write());
+  ASSERT_OK(os::MakeDirectories(dir_ / "sub"));
+  std::filesystem::create_symlink("../out.onnx.data", dir_ / "sub/weights");
+  original_.files = {{"sub/weights", original_.files["out.onnx.data"]}};
+  EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid, HasSubstr("weights of the input")));
 }
 
 TEST_F(OutputTest, NoOutputReplacesWeightsOfTheInput) {
@@ -127,6 +128,12 @@ TEST_F(OutputTest, NoOutputReplacesWeightsOfTheInput) {
     ASSERT_OK_AND_ASSIGN(const std::string there, os::ReadFile(dir_ / name));
     EXPECT_EQ(there, "weights");
   }
+}
+
+TEST_F(OutputTest, NoReportReplacesTheWeightsOfTheResult) {
+  result_.location = "r.json";
+  EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid, HasSubstr("asked for twice")));
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
 }
 
 TEST_F(OutputTest, LinksDoNotLeadDataElsewhere) {
@@ -155,7 +162,7 @@ TEST_F(OutputTest, AServerCannotNameFilesElsewhere) {
 TEST(OutputPrepareTest, AFolderThatIsNotThereIsAMistakeOfTheUser) {
   Settings settings;
   settings.output = "/nonexistent/folder/out.onnx";
-  EXPECT_THAT(Output::Prepare(settings),
+  EXPECT_THAT(Output::Prepare(settings, {}),
               HasReason(Reason::kOptionInvalid, HasSubstr("/nonexistent/folder/out.onnx: ")));
 }
 
@@ -164,7 +171,7 @@ TEST(OutputPrepareTest, OnlyRegularFilesAreReplaced) {
   Settings settings;
   for (const std::string& path : {dir.path(), dir.path() + "/", std::string("/dev/null")}) {
     settings.output = path;
-    EXPECT_THAT(Output::Prepare(settings), HasReason(Reason::kOptionInvalid)) << path;
+    EXPECT_THAT(Output::Prepare(settings, {}), HasReason(Reason::kOptionInvalid)) << path;
   }
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
@@ -174,9 +181,12 @@ TEST(OutputPrepareTest, OneFileCannotBeTwoOutputs) {
   Settings settings;
   settings.output = dir / "out";
   settings.html = dir / "out";
-  EXPECT_THAT(Output::Prepare(settings), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Output::Prepare(settings, {}), HasReason(Reason::kOptionInvalid));
+  ASSERT_OK(os::MakeDirectories(dir / "sub"));
+  settings.html = dir / "sub/../out";
+  EXPECT_THAT(Output::Prepare(settings, {}), HasReason(Reason::kOptionInvalid));
   settings.html = dir / "out.html";
-  EXPECT_OK(Output::Prepare(settings));
+  EXPECT_OK(Output::Prepare(settings, {}));
 }
 
 TEST(ExternalLocationTest, IsNamedAfterTheModel) {

@@ -1,6 +1,7 @@
 #include "client/cli/parse.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/optimize/job_options.h"
 #include "core/search/strategy.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::cli {
 namespace {
@@ -159,6 +161,11 @@ TEST(ParseTest, MistakesAreNamed) {
   refused("optimize", {"m", "-o", "o", "--local", "--server", "h:1"}, "exclude");
   refused("optimize", {"m", "-o", "o", "--onnxruntime", "lib.so"}, "needs --local");
   refused("optimize", {"m", "-o", "o", "--device", "cpu", "--device-snapshot", "f"}, "exclude");
+  refused("optimize", {"m", "-o", "o", "--local", "--device", "cpu", "--onnxruntime", "lib.so"},
+          "--onnxruntime has no effect with --device cpu");
+  refused("profile", {"m", "--device", "model:h200", "--onnxruntime", "lib.so"}, "no effect");
+  refused("bisect", {"m", "--check", "c", "--device-snapshot", "f", "--onnxruntime", "lib.so"},
+          "--onnxruntime has no effect with --device-snapshot");
   refused("snapshot", {}, "-o FILE");
   refused("profile", {"m", "--budget", "3s"}, "no such option");
   refused("optimize", {"m"}, "-o OUT.onnx");
@@ -254,6 +261,26 @@ TEST(ParseTest, WhatIsReadIsNotWrittenOver) {
   EXPECT_THAT(Parse("snapshot", {"--timings", file.c_str(), "-o", file.c_str()}),
               HasReason(Reason::kOptionInvalid, HasSubstr("are the same file")));
   EXPECT_OK(Parse("optimize", {"m.onnx", "--device-snapshot", file.c_str(), "-o", "out.onnx"}));
+}
+
+TEST(ParseTest, TheModelIsNotWrittenOver) {
+  const testing::TempDir dir;
+  const std::string model = dir / "m.onnx", link = dir / "link", data = dir / "out.onnx.data";
+  std::ofstream(model) << "a model";
+  std::ofstream(data) << "a model of that name";
+  std::filesystem::create_symlink(model, link);
+  const auto is_refused = HasReason(Reason::kOptionInvalid, HasSubstr("are the same file"));
+  for (const std::string& path : {model, link}) {
+    EXPECT_THAT(Parse("optimize", {model.c_str(), "-o", path.c_str()}), is_refused);
+    EXPECT_THAT(Parse("optimize", {path.c_str(), "-o", "o", "--report", model.c_str()}),
+                is_refused);
+    EXPECT_THAT(Parse("optimize", {model.c_str(), "-o", "o", "--html", path.c_str()}), is_refused);
+    EXPECT_THAT(Parse("profile", {model.c_str(), "--html", path.c_str()}), is_refused);
+  }
+  const std::string out = dir / "out.onnx";
+  EXPECT_THAT(Parse("optimize", {data.c_str(), "-o", out.c_str()}), is_refused);
+  EXPECT_OK(Parse("optimize", {model.c_str(), "-o", out.c_str()}));
+  EXPECT_OK(Parse("submit", {model.c_str(), "-o", model.c_str()}));  // Writes no file.
 }
 
 }  // namespace

@@ -109,14 +109,14 @@ TEST_F(ChallengersTest, WhatGainsNothingIsLeftOutOnlyWherePredictionsDecide) {
   EXPECT_THAT(CostsOf(ChooseChallengers(job_, baseline_, candidates_)), ElementsAre(90));
 }
 
-TEST_F(ChallengersTest, WhereTimeIsUpOnlyPredictedGainsAreWorthBeingLateFor) {
+TEST_F(ChallengersTest, WhereTheBudgetIsExceededOnlyPredictedGainsAreWorthBeingLateFor) {
   Add(kOne, 90);
   baseline_.cost.total_us = 100;
   for (const double cost_us : {100, 110}) Add(kOne, cost_us);
   SetDevice(DeviceThatRuns());
-  clock_.Advance(9e6);
+  clock_.Advance(13e6);
   EXPECT_THAT(CostsOf(ChooseChallengers(job_, baseline_, candidates_)), ElementsAre(90, 100, 110));
-  clock_.Advance(1e6);
+  clock_.Advance(2e6);
   EXPECT_THAT(CostsOf(ChooseChallengers(job_, baseline_, candidates_)), ElementsAre(90));
   // A kernel of the candidate has no price but an estimate.
   candidates_.front().cost.costs.assign(1, {.source = cost::CostSource::kModel});

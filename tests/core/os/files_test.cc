@@ -119,10 +119,27 @@ TEST(FilesTest, DirectoriesAreMadeWithTheirParents) {
 TEST(FilesTest, OnlyRegularFilesAreMapped) {
   TempDir dir;
   ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
-  ASSERT_OK_AND_ASSIGN(const Fd fifo, OpenFile(dir / "fifo", O_RDONLY | O_NONBLOCK));
+  ASSERT_OK_AND_ASSIGN(const Fd fifo, OpenFile(dir / "fifo", O_RDONLY));  // Does not wait.
   EXPECT_THAT(MappedFile::Map(fifo, "fifo"), HasReason(Reason::kStorageDown));
   ASSERT_OK_AND_ASSIGN(const Fd zero, OpenFile("/dev/zero", O_RDONLY));
   EXPECT_THAT(MappedFile::Map(zero, "zero"), HasReason(Reason::kStorageDown));
+}
+
+TEST(FilesTest, AFifoThatNobodyReadsIsNotOpenedForWriting) {
+  TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
+  EXPECT_THAT(OpenFile(dir / "fifo", O_WRONLY), HasReason(Reason::kStorageDown, HasSubstr("fifo")));
+}
+
+TEST(FilesTest, SamePlaceNeedsNoFile) {
+  TempDir dir;
+  ASSERT_OK(MakeDirectories(dir / "a/b"));
+  EXPECT_TRUE(SamePlace(dir / "a/missing", dir / "a/b/../missing"));
+  EXPECT_FALSE(SamePlace(dir / "a/missing", dir / "a/b/missing"));
+  EXPECT_FALSE(SamePlace(dir / "a/missing", dir / "a/other"));
+  EXPECT_FALSE(SamePlace(dir / "nowhere/f", dir / "nowhere/f/../f"));
+  ASSERT_EQ(symlink("b", (dir / "a/link").c_str()), 0);
+  EXPECT_TRUE(SamePlace(dir / "a/link", dir / "a/b"));
 }
 
 TEST(FilesTest, SameFileLooksAtWherePathsLead) {

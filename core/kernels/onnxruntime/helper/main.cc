@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -33,6 +34,7 @@
 #include "core/kernels/onnxruntime/helper/serve.h"
 #include "core/kernels/onnxruntime/library.h"
 #include "core/os/child_process.h"
+#include "core/os/guarded_main.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -57,7 +59,10 @@ bool Parse(std::span<char* const> words, Arguments* arguments) {
 // fails in this process, and where the machine runs out of memory, this process is the one to end.
 void LimitMemory(uint64_t bytes) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  const rlimit limit{bytes, bytes};
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  getrlimit(RLIMIT_AS, &limit);
+  const rlim_t least = std::min({limit.rlim_cur, limit.rlim_max, rlim_t{bytes}});
+  limit = {least, least};
   if (setrlimit(RLIMIT_AS, &limit) != 0) std::perror("quotient-ort: limit of memory");
 #endif
   const rlimit no_core{0, 0};
@@ -154,5 +159,9 @@ int Main(std::span<char* const> words) {
 }  // namespace quotient::kernels::onnxruntime
 
 int main(int argc, char** argv) {
-  return quotient::kernels::onnxruntime::Main({argv + 1, static_cast<size_t>(argc - 1)});
+  using quotient::kernels::onnxruntime::kHelperOutOfMemory;
+  return quotient::os::GuardedMain(
+      "quotient-ort", {.other = EXIT_FAILURE, .out_of_memory = kHelperOutOfMemory}, [&] {
+        return quotient::kernels::onnxruntime::Main({argv + 1, static_cast<size_t>(argc - 1)});
+      });
 }

@@ -3,9 +3,11 @@
 #include "core/kernels/onnxruntime/helper_client.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -318,6 +320,17 @@ TEST_F(HelperClientTest, WhatThisProcessTakesIsNotLeftToIt) {
   const std::vector<char> taken(static_cast<size_t>(3 * kGiB / 4), 'x');
   EXPECT_THAT(RunStretched(*client_, kQuarterGiB), StatusIs(absl::StatusCode::kResourceExhausted));
   EXPECT_EQ(taken.back(), 'x');
+}
+
+// Under a hard limit that is lower than the helper's own, which could not be set.
+TEST_F(HelperClientTest, ALimitThatIsThereAlreadyIsKept) {
+  if (!kHasMemoryLimit) GTEST_SKIP() << kNoMemoryLimit;
+  const auto start = [] {
+    const rlimit limit{3 * kGiB, 3 * kGiB};
+    setrlimit(RLIMIT_AS, &limit);
+    return HelperClient::Create(Options()).ok() ? 0 : 1;
+  };
+  EXPECT_EXIT(std::exit(start()), ::testing::ExitedWithCode(0), "^$");
 }
 
 TEST_F(HelperClientTest, TellsWhatIsWrongWithTheLibrary) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -81,14 +82,20 @@ TEST(LibraryTest, WhatIsNoSuchLibraryIsToldFromOneThatDoesNotLoad) {
   const auto other = LoadLibrary(BesideTest("libort_test_other.so"));
   EXPECT_THAT(other, StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(MessageOf(other), HasSubstr("it has no OrtGetApiBase"));
+  EXPECT_THAT(MessageOf(other), HasSubstr("libonnxruntime.so of a release archive"));
 
   const quotient::testing::TempDir folder;
   const std::string text = folder / "text.so";
   std::ofstream(text) << "no library";
-  for (const std::string& path : {text, folder.path()}) {
+  const std::string fifo = folder / "fifo.so";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const auto& [path, problem] :
+       {std::pair(text, "cannot be loaded as ONNX Runtime's library"),
+        std::pair(folder.path(), "is a folder"), std::pair(fifo, "is no regular file")}) {
     const auto library = LoadLibrary(path);
     EXPECT_THAT(library, StatusIs(absl::StatusCode::kInvalidArgument));
-    EXPECT_THAT(MessageOf(library), HasSubstr("cannot be loaded as ONNX Runtime's library"));
+    EXPECT_THAT(MessageOf(library), HasSubstr(problem));
+    EXPECT_THAT(MessageOf(library), HasSubstr("of a wheel, which wheels have since 1.20"));
   }
 }
 
