@@ -33,6 +33,13 @@ struct Timing {
   std::string plan;            // CompiledKernel::plan() of the fastest way to run the kernel.
 
   bool has_time() const { return state == TimingState::kOk || state == TimingState::kNoisy; }
+  // Whether the time can be relied on. That of a noisy timing cannot if its samples differ widely:
+  // where fewer than a quarter of them are within twice the smallest, that one is luck.
+  bool is_reliable() const {
+    constexpr double kWidestSpread = 1;
+    return state == TimingState::kOk ||
+           (state == TimingState::kNoisy && relative_spread <= kWidestSpread);
+  }
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
