@@ -310,9 +310,9 @@ class Service : public TimingService {
 
   void Remember(const std::string& key, const Timing& timing) {
     const absl::Status stored = store_->Add(key, fingerprint_, timing);
-    if (stored.ok() || has_warned_) return;
-    has_warned_ = true;
-    Log().warn("kernel timings cannot be kept: {}", std::string(stored.message()));
+    if (!stored.ok() && !has_warned_)
+      Log().warn("kernel timings cannot be kept: {}", std::string(stored.message()));
+    has_warned_ = !stored.ok();
   }
 
   const kernels::Backend* const backend_;
@@ -321,7 +321,7 @@ class Service : public TimingService {
   const ServiceOptions options_;
   const std::string fingerprint_;
   CancelToken cancel_;
-  bool has_warned_ = false;  // Whether a failure to store was logged. Measuring thread only.
+  bool has_warned_ = false;  // Whether the last timing could not be stored, which was logged.
 
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_future<Timing>> futures_ ABSL_GUARDED_BY(mutex_);

@@ -280,12 +280,13 @@ TEST_F(BusyServiceTest, NoisyKernelsAreTimedAgainIfNoOthersWait) {
 class TwoThreadsServiceTest : public ServiceTest {
  protected:
   TwoThreadsServiceTest() {
-    backend_ = NewFakeBackend(&clock_, {.threads = 2, .run_us = [this](const KernelSpec& spec, int) {
-      ++runs_[spec.threads];
-      ScriptedProbe& probe = spec.threads == 1 ? *alone_ : *together_;
-      probe.Interrupt(&clock_, spec.threads == 1 ? 5000 : 990);
-      return Cost(spec, spec.threads);
-    }});
+    backend_ =
+        NewFakeBackend(&clock_, {.threads = 2, .run_us = [this](const KernelSpec& spec, int) {
+                                   ++runs_[spec.threads];
+                                   ScriptedProbe& probe = spec.threads == 1 ? *alone_ : *together_;
+                                   probe.Interrupt(&clock_, spec.threads == 1 ? 5000 : 990);
+                                   return Cost(spec, spec.threads);
+                                 }});
     options_.threads = 2;
     options_.bounds_by_one_thread = true;
     options_.make_probe = [this] {
@@ -338,9 +339,9 @@ TEST_F(TwoThreadsServiceTest, WhatTakesLongerOnOneThreadStaysAsItIs) {
 
 TEST_F(TwoThreadsServiceTest, WithoutWorkBesideThemKernelsRunOnTheirThreadsOnly) {
   backend_ = NewFakeBackend(&clock_, {.threads = 2, .run_us = [this](const KernelSpec& spec, int) {
-    ++runs_[spec.threads];
-    return Cost(spec, spec.threads);
-  }});
+                                        ++runs_[spec.threads];
+                                        return Cost(spec, spec.threads);
+                                      }});
   EXPECT_EQ(TimingOf(400).state, TimingState::kOk);
   EXPECT_EQ(runs_.count(1), 0u);
 }
