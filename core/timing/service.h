@@ -13,10 +13,10 @@
 //
 // Where other work never ends, a kernel on several threads may never have all its cores at once. It
 // is timed on one thread then, too, whose CPU time other work hardly changes, and costs no more
-// than that (ServiceOptions::bounds_by_one_thread). This is at most as many times too much as there
-// are threads, and often right for short kernels, of which most use one thread. The timing stays
-// noisy: when an earlier process has left it, it is measured again when it is asked for, and until
-// then it stands.
+// than that and what it takes threads to begin and end together
+// (ServiceOptions::bounds_by_one_thread). So it costs at most about as many times too much as there
+// are threads. The timing stays noisy: when an earlier process has left it, it is measured again
+// when it is asked for, and until then it stands.
 //
 // That a device does not support a kernel (kUnsupported) is permanent and is stored. Any other
 // failure (kFailed, for instance for lack of memory) may be temporary: it is returned to those who

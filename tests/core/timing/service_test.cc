@@ -322,10 +322,10 @@ class TwoThreadsServiceTest : public ServiceTest {
   ScriptedProbe* alone_ = nullptr;
 };
 
-TEST_F(TwoThreadsServiceTest, AKernelTakesNoLongerThanOnOneThread) {
+TEST_F(TwoThreadsServiceTest, AKernelTakesLittleLongerThanOnOneThread) {
   const Timing timing = TimingOf(400);
   EXPECT_EQ(timing.state, TimingState::kNoisy);
-  EXPECT_NEAR(timing.min_us, 4, 1e-3);
+  EXPECT_NEAR(timing.min_us, 4 + 2, 1e-3);
   EXPECT_NEAR(timing.relative_spread, 0, 1e-3);
   EXPECT_TRUE(timing.is_reliable());
 }
