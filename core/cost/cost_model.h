@@ -40,7 +40,8 @@ struct KernelCost {
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  // The best estimate available now: the measurement if there is one, else the prior. The prior is
+  // The best estimate available now: the measurement if there is one that can be relied on
+  // (timing::Timing::is_reliable), else the prior. The prior is
   // optimistic (a roofline at what the device can do at best), so that a search tries kernels it
   // knows nothing about. Requests no measurement and returns at once. Thread-safe; never fails.
   virtual KernelCost Estimate(const kernels::KernelSpec& spec) = 0;

@@ -16,7 +16,7 @@ class MeasuredCostModel : public CostModel {
   KernelCost Estimate(const kernels::KernelSpec& spec) override {
     if (spec.free) return Prior(spec);
     const std::optional<timing::Timing> timing = service_->Find(spec);
-    if (timing.has_value() && timing->has_time()) {
+    if (timing.has_value() && timing->is_reliable()) {
       return {timing->min_us, timing->relative_spread, CostSource::kMeasured, true};
     }
     KernelCost prior = Prior(spec);

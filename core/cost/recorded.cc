@@ -25,6 +25,7 @@ class RecordedCostModel : public CostModel {
       cost.unsupported = true;
       return cost;
     }
+    if (!timing.is_reliable()) return Prior(spec);
     return {timing.min_us, timing.relative_spread, CostSource::kMeasured, true};
   }
 

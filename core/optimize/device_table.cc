@@ -53,7 +53,9 @@ DeviceKind Cpu() {
       },
       .timing =
           [](int threads) {
-            return timing::ServiceOptions{.threads = threads, .needs_quiet = NeedsQuiet(threads)};
+            return timing::ServiceOptions{.threads = threads,
+                                          .needs_quiet = NeedsQuiet(threads),
+                                          .bounds_by_one_thread = true};
           },
       .arithmetic = [](absl::string_view) { return DeviceArithmetic::kHost; },
   };

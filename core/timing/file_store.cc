@@ -1,7 +1,8 @@
 // A timing store in a file. Queries are answered from memory. The file is read when it is opened,
 // and records that other processes have added are read before every append. A writer takes an
 // exclusive lock on the file (flock), cuts off an incomplete record that a dead writer may have
-// left, and appends its own record in one write.
+// left, and appends its own record in one write. Damaged bytes with whole records behind them are
+// passed over and stay. Opening a file changes nothing in it.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #include "core/base/status_macros.h"
 #include "core/os/files.h"
 #include "core/timing/file_lock.h"
+#include "core/timing/frame.h"
 #include "core/timing/memory_store.h"
 #include "core/timing/record.h"
 
@@ -59,53 +61,67 @@ class FileStore : public TimingStore {
     const FileLock file_lock(file_.get());
     if (!file_lock.held()) return Failure(path_, "lock");
     QUOTIENT_RETURN_IF_ERROR(ReadNewRecords());
+    QUOTIENT_RETURN_IF_ERROR(CutTail());
+    if (end_ == 0) QUOTIENT_RETURN_IF_ERROR(Append(kFileMagic));
     return Append(bytes);
   }
 
  private:
-  // Reads the records after end_ and cuts off an incomplete one. Since the caller holds the file
-  // lock, only a writer that died can have left it.
+  // Reads the records after end_, as far as there are whole ones.
   absl::Status ReadNewRecords() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    struct stat status;
-    if (fstat(file_.get(), &status) != 0) return Failure(path_, "stat");
-    if (status.st_size < end_) end_ = 0;  // The content was replaced.
-    if (end_ == 0) QUOTIENT_RETURN_IF_ERROR(ReadMagic(status.st_size));
-    QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes, Read(end_, status.st_size));
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t size, Size());
+    if (size < end_) end_ = 0;  // The content was replaced.
+    if (end_ == 0) QUOTIENT_RETURN_IF_ERROR(ReadMagic(size));
+    if (end_ == 0) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes, Read(end_, size));
     absl::string_view rest = bytes;
     while (!rest.empty()) {
-      DecodeResult decoded = DecodeRecord(rest);
-      if (decoded.outcome == DecodeResult::Outcome::kShort) break;
-      if (decoded.outcome == DecodeResult::Outcome::kRecord) {
+      const DecodeResult decoded = DecodeRecord(rest);
+      size_t taken = decoded.size;
+      if (decoded.outcome == DecodeResult::Outcome::kDamaged) {
+        taken = BytesBeforeWholeFrame(rest);
+        if (taken == rest.size()) break;
+        Log().warn("timing file {}: {} bytes are damaged and are passed over", path_, taken);
+      } else if (decoded.outcome == DecodeResult::Outcome::kRecord) {
         const Record& record = decoded.record;
         QUOTIENT_RETURN_IF_ERROR(memory_.Add(record.key, record.fingerprint, record.timing));
       }
-      rest.remove_prefix(decoded.size);
+      rest.remove_prefix(taken);
     }
     end_ += static_cast<int64_t>(bytes.size() - rest.size());
-    if (rest.empty()) return absl::OkStatus();
-    Log().warn("timing file {}: {} bytes at its end are no record and are dropped", path_,
-               rest.size());
-    if (ftruncate(file_.get(), end_) != 0) return Failure(path_, "truncate");
     return absl::OkStatus();
   }
 
-  // Checks the magic bytes. Writes them if the file is empty, or has the older format and is
-  // therefore emptied. Returns an error if it is not a timing file.
+  // Checks the magic bytes, and sets end_ behind them. Leaves it at 0 if the file is to begin anew:
+  // because it is empty, was cut off during creation, or has the older format. Returns an error if
+  // it is not a timing file.
   absl::Status ReadMagic(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const int64_t head_size = std::min<int64_t>(size, kFileMagicSize);
     QUOTIENT_ASSIGN_OR_RETURN(const std::string head, Read(0, head_size));
-    const bool is_old = head == kOldFileMagic;
-    if (!is_old && absl::string_view(kFileMagic).substr(0, head.size()) != head) {
+    if (head == kOldFileMagic) return absl::OkStatus();
+    if (absl::string_view(kFileMagic).substr(0, head.size()) != head) {
       return MakeError(Reason::kStorageDown,
                        absl::StrCat("timing file ", path_, ": is not a timing file"));
     }
-    if (is_old) Log().warn("timing file {}: of an older version, so it begins anew", path_);
-    if (is_old || head.size() < kFileMagicSize) {  // Old, new, or cut off during creation.
-      if (ftruncate(file_.get(), 0) != 0) return Failure(path_, "truncate");
-      return Append(kFileMagic);
-    }
-    end_ = kFileMagicSize;
+    if (head.size() == kFileMagicSize) end_ = kFileMagicSize;
     return absl::OkStatus();
+  }
+
+  // Cuts off what lies behind the last record. Since the caller holds the file lock, only a writer
+  // that died can have left it, or one that could not write all of a record.
+  absl::Status CutTail() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t size, Size());
+    if (size == end_) return absl::OkStatus();
+    if (ftruncate(file_.get(), end_) != 0) return Failure(path_, "truncate");
+    Log().warn("timing file {}: {} bytes at its end were no record and are dropped", path_,
+               size - end_);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<int64_t> Size() const {
+    struct stat status;
+    if (fstat(file_.get(), &status) != 0) return Failure(path_, "stat");
+    return int64_t{status.st_size};
   }
 
   absl::StatusOr<std::string> Read(int64_t begin, int64_t end) const {
@@ -123,13 +139,16 @@ class FileStore : public TimingStore {
     return bytes;
   }
 
+  // Writes all of it, or leaves the file as it was: on a full disk a part may fit. If that part
+  // cannot be taken back either, the next writer does it.
   absl::Status Append(absl::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    ssize_t count;
-    do count = pwrite(file_.get(), bytes.data(), bytes.size(), end_);
-    while (count < 0 && errno == EINTR);
-    if (count != static_cast<ssize_t>(bytes.size())) return Failure(path_, "write");
-    end_ += count;
-    return absl::OkStatus();
+    const absl::Status written = os::WriteFullyAt(file_, bytes, end_, path_);
+    if (written.ok()) {
+      end_ += static_cast<int64_t>(bytes.size());
+    } else if (ftruncate(file_.get(), end_) != 0) {
+      Log().warn("timing file {}: a part of a record stays at its end", path_);
+    }
+    return written;
   }
 
   const std::string path_;

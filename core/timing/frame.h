@@ -44,13 +44,18 @@ std::string Framed(absl::string_view payload);
 struct Frame {
   enum class Outcome {
     kWhole,
-    kDamaged,  // The frame is complete, but its checksum is wrong.
-    kShort,    // The frame is cut off or its length is impossible: nothing after it can be read.
+    kDamaged,  // It is cut off, or its payload, its checksum or its length is wrong.
   };
-  Outcome outcome = Outcome::kShort;
-  size_t size = 0;            // Size of the frame with its header, unless kShort.
-  absl::string_view payload;  // A part of the bytes, unless kShort.
+  Outcome outcome = Outcome::kDamaged;
+  size_t size = 0;            // Size of the frame with its header, if kWhole.
+  absl::string_view payload;  // A part of the bytes, if kWhole.
 };
 Frame ReadFrame(absl::string_view bytes);
+
+// How many bytes lie before the first whole frame in some bytes; all of them if there is none. What
+// follows a damaged frame is found by this, because the checksum does not cover the length, so that
+// a length may be wrong without being impossible. Linear but for bytes that look like the lengths
+// of many large frames; it gives up before these take seconds.
+size_t BytesBeforeWholeFrame(absl::string_view bytes);
 
 }  // namespace quotient::timing

@@ -11,7 +11,8 @@
 //   2. Samples are taken round-robin over the batch, so that a period in which the machine is slow
 //      affects all kernels alike.
 //   3. A sample whose threads were without a core for too long is contaminated (probe.h). It is
-//      ignored unless there are too few clean samples; then it counts by its CPU time.
+//      ignored unless there are too few clean samples; then it counts by its CPU time, or by the
+//      clock if kernels use several threads (service.h says what is done about these).
 //      If the device has a clock of its own, that clock decides on both the time and whether the
 //      sample is clean (kernels::DeviceReading).
 //   4. A kernel is done when enough of its samples are clean and its clean minimum has not improved

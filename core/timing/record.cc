@@ -55,9 +55,8 @@ std::string EncodeRecord(const Record& record) {
 DecodeResult DecodeRecord(absl::string_view bytes) {
   using Outcome = DecodeResult::Outcome;
   const Frame frame = ReadFrame(bytes);
-  if (frame.outcome == Frame::Outcome::kShort) return {};
+  if (frame.outcome == Frame::Outcome::kDamaged) return {};
   DecodeResult result{Outcome::kSkip, frame.size, {}};
-  if (frame.outcome == Frame::Outcome::kDamaged) return result;
   if (std::optional<Record> record = DecodePayload(frame.payload)) {
     result.outcome = Outcome::kRecord;
     result.record = *std::move(record);

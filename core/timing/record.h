@@ -35,11 +35,11 @@ std::string EncodeRecord(const Record& record);
 struct DecodeResult {
   enum class Outcome {
     kRecord,
-    kSkip,   // The record is complete, but its checksum or content is wrong.
-    kShort,  // The record is cut off or its length is impossible: nothing after it can be read.
+    kSkip,     // The frame is whole, but its content is no record.
+    kDamaged,  // The frame is damaged, so that nothing tells where the next one begins.
   };
-  Outcome outcome = Outcome::kShort;
-  size_t size = 0;  // Size of the record with its header, unless kShort.
+  Outcome outcome = Outcome::kDamaged;
+  size_t size = 0;  // Size of the record with its header, unless kDamaged.
   Record record;    // Set if kRecord.
 };
 DecodeResult DecodeRecord(absl::string_view bytes);

@@ -182,15 +182,18 @@ absl::StatusOr<DecodedRules> DecodeRuleTable(absl::string_view bytes) {
   bytes.remove_prefix(head.size());
   while (!bytes.empty()) {
     const Frame frame = ReadFrame(bytes);
-    if (frame.outcome == Frame::Outcome::kShort) break;
+    if (frame.outcome == Frame::Outcome::kDamaged) {
+      const size_t lost = BytesBeforeWholeFrame(bytes);
+      decoded.dropped += lost;
+      bytes.remove_prefix(lost);
+      continue;
+    }
     bytes.remove_prefix(frame.size);
-    auto device =
-        frame.outcome == Frame::Outcome::kWhole ? DecodeDevice(frame.payload) : std::nullopt;
+    auto device = DecodeDevice(frame.payload);
     if (!device.has_value() || !decoded.table.insert(*std::move(device)).second) {
       decoded.dropped += frame.size;
     }
   }
-  decoded.dropped += bytes.size();
   return decoded;
 }
 

@@ -11,9 +11,12 @@
 // later. If a backend has several ways to run a kernel, all are timed, and the kernel's timing is
 // that of the fastest, with its plan.
 //
-// A noisy timing of an earlier process is measured again when it is asked for, and until then it
-// stands. On a machine where other work never ends, kernels on several threads can come out at
-// twice their time, and such a price must not stay for good.
+// Where other work never ends, a kernel on several threads may never have all its cores at once. It
+// is timed on one thread then, too, whose CPU time other work hardly changes, and costs no more
+// than that and what it takes threads to begin and end together
+// (ServiceOptions::bounds_by_one_thread). So it costs at most about as many times too much as there
+// are threads. The timing stays noisy: when an earlier process has left it, it is measured again
+// when it is asked for, and until then it stands.
 //
 // That a device does not support a kernel (kUnsupported) is permanent and is stored. Any other
 // failure (kFailed, for instance for lack of memory) may be temporary: it is returned to those who
@@ -46,8 +49,13 @@ struct ServiceOptions {
   // Whether computations on other threads of this process make kernels slower, so that they should
   // call GiveWay.
   bool needs_quiet = false;
+  // Whether the backend runs a kernel on as many threads as its spec says, all of them of this
+  // process, so that noisy timings of kernels on several threads can be bounded by those on one.
+  bool bounds_by_one_thread = false;
   // Makes the probe of the measuring thread; if empty, os::NewSystemProbe is used.
   std::function<std::unique_ptr<os::Probe>()> make_probe;
+  // The same for kernels on one thread, by which others are bounded.
+  std::function<std::unique_ptr<os::Probe>()> make_probe_of_one_thread;
 };
 
 // Thread-safe.

@@ -33,6 +33,13 @@ struct Timing {
   std::string plan;            // CompiledKernel::plan() of the fastest way to run the kernel.
 
   bool has_time() const { return state == TimingState::kOk || state == TimingState::kNoisy; }
+  // Whether the time can be relied on. That of a noisy timing cannot if its samples differ widely:
+  // where fewer than a quarter of them are within twice the smallest, that one is luck.
+  bool is_reliable() const {
+    constexpr double kWidestSpread = 1;
+    return state == TimingState::kOk ||
+           (state == TimingState::kNoisy && relative_spread <= kWidestSpread);
+  }
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
@@ -56,9 +63,11 @@ class TimingStore {
 
 std::unique_ptr<TimingStore> NewMemoryStore();
 
-// Opens an append-only file with a checksum per record, and creates it if it is missing. A tail
-// that was not fully written is cut off. Several processes may append to one file (advisory lock);
-// a store sees the records of other processes after its own next Add. Errors: STORAGE_DOWN.
+// Opens an append-only file with a checksum per record, and creates it if it is missing. Records
+// that are damaged are passed over. Add cuts off a tail that was not fully written, and if it
+// fails, for instance because the disk is full, the file is as it was before. Several processes may
+// append to one file (advisory lock); a store sees the records of other processes after its own
+// next Add. Errors: STORAGE_DOWN.
 absl::StatusOr<std::unique_ptr<TimingStore>> OpenFileStore(const std::string& path);
 
 }  // namespace quotient::timing

@@ -66,6 +66,24 @@ TEST_F(MeasuredTest, WhatCannotBeMeasuredIsModelled) {
   EXPECT_GT(model_->Estimate(Relu(13)).us, 0);
 }
 
+TEST_F(MeasuredTest, ANoisyTimeCountsOnlyIfItsSamplesAgree) {
+  const std::string device = timing::StoredFingerprint(backend_->fingerprint());
+  for (const double spread : {0.9, 1.1}) {
+    const KernelSpec spec = Relu(static_cast<int64_t>(1000 * spread));
+    ASSERT_OK(store_->Add(kernels::KernelKey(spec), device,
+                          {.state = timing::TimingState::kNoisy,
+                           .min_us = 500,
+                           .q25_us = 500 * (1 + spread),
+                           .median_us = 1500,
+                           .relative_spread = spread}));
+    const bool agree = spread < 1;
+    const KernelCost cost = model_->Estimate(spec);
+    EXPECT_EQ(cost.source, agree ? CostSource::kMeasured : CostSource::kModel);
+    EXPECT_EQ(cost.us, agree ? 500 : model_->Prior(spec).us);
+    EXPECT_TRUE(cost.settled);
+  }
+}
+
 TEST_F(MeasuredTest, FreeKernelsAreNeitherMeasuredNorModelled) {
   KernelSpec spec = Relu(100);
   spec.free = true;

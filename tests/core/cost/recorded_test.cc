@@ -47,6 +47,17 @@ TEST(RecordedTest, KernelsCostWhatWasMeasured) {
   EXPECT_EQ(model->fingerprint(), "a core");
 }
 
+// A time that one sample of many shows is luck.
+TEST(RecordedTest, ANoisyTimeOfWidelyDifferentSamplesIsNoMeasurement) {
+  Snapshot snapshot = OfCpu();
+  snapshot.timings[KernelKey(Relu(200))] = {TimingState::kNoisy, 7, 15, 20, 15.0 / 7 - 1, 0};
+  const auto model = ModelOf(snapshot);
+  EXPECT_EQ(model->Estimate(Relu(200)).us, model->Prior(Relu(200)).us);
+  EXPECT_EQ(model->Estimate(Relu(200)).source, CostSource::kModel);
+  EXPECT_TRUE(model->Estimate(Relu(200)).settled);
+  EXPECT_FALSE(model->Estimate(Relu(200)).unsupported);
+}
+
 TEST(RecordedTest, OthersCostWhatIsAssumedAndNobodyAsksForThem) {
   const auto model = ModelOf(OfCpu());
   model->Request(Relu(300));

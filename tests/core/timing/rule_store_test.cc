@@ -187,8 +187,7 @@ TEST_F(RuleStoreTest, AFlippedByteCostsItsDeviceAlone) {
   const std::string whole = Content();
   const size_t record = (whole.size() - kRuleFileMagicSize) / 3;
   const size_t second = kRuleFileMagicSize + record;
-  constexpr size_t kLength = 4;  // What follows a damaged length cannot be read.
-  for (size_t i = second + kLength; i < second + record; ++i) {
+  for (size_t i = second; i < second + record; ++i) {
     std::string bytes = whole;
     bytes[i] = static_cast<char>(bytes[i] ^ 0x10);
     SetContent(bytes);

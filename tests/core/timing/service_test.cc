@@ -275,6 +275,83 @@ TEST_F(BusyServiceTest, NoisyKernelsAreTimedAgainIfNoOthersWait) {
   EXPECT_EQ(runs_[30], runs_[40]);
 }
 
+// Two threads never have their cores at once, so that each run takes about a millisecond, whatever
+// it does. One thread by itself takes its time, and waits for the core besides.
+class TwoThreadsServiceTest : public ServiceTest {
+ protected:
+  TwoThreadsServiceTest() {
+    backend_ =
+        NewFakeBackend(&clock_, {.threads = 2, .run_us = [this](const KernelSpec& spec, int) {
+                                   ++runs_[spec.threads];
+                                   ScriptedProbe& probe = spec.threads == 1 ? *alone_ : *together_;
+                                   probe.Interrupt(&clock_, spec.threads == 1 ? 5000 : 990);
+                                   return Cost(spec, spec.threads);
+                                 }});
+    options_.threads = 2;
+    options_.bounds_by_one_thread = true;
+    options_.make_probe = [this] {
+      auto probe = std::make_unique<ScriptedProbe>(&clock_);
+      together_ = probe.get();
+      return probe;
+    };
+    options_.make_probe_of_one_thread = [this] {
+      auto probe = std::make_unique<ScriptedProbe>(&clock_);
+      probe->HaveCpuTime();
+      alone_ = probe.get();
+      return probe;
+    };
+  }
+
+  // Kernels of up to 1000 elements take as long with two threads as with one, others half as long.
+  static absl::StatusOr<double> Cost(const KernelSpec& spec, int threads) {
+    const double elements = static_cast<double>(spec.outputs[0].type.elements());
+    return elements / 100 / (elements > 1000 ? threads : 1);
+  }
+  Timing TimingOf(int64_t elements) {
+    const auto service = NewTimingService(backend_.get(), store_.get(), &lane_, options_);
+    KernelSpec spec = Relu(elements);
+    spec.threads = 2;
+    const auto future = service->Get(spec);
+    service->Wait({});
+    return future.get();
+  }
+
+  ServiceOptions options_;
+  std::map<int, int> runs_;  // By the number of threads.
+  ScriptedProbe* together_ = nullptr;
+  ScriptedProbe* alone_ = nullptr;
+};
+
+TEST_F(TwoThreadsServiceTest, AKernelTakesLittleLongerThanOnOneThread) {
+  const Timing timing = TimingOf(400);
+  EXPECT_EQ(timing.state, TimingState::kNoisy);
+  EXPECT_NEAR(timing.min_us, 4 + 2, 1e-3);
+  EXPECT_NEAR(timing.relative_spread, 0, 1e-3);
+  EXPECT_TRUE(timing.is_reliable());
+}
+
+TEST_F(TwoThreadsServiceTest, WhatTakesLongerOnOneThreadStaysAsItIs) {
+  const Timing timing = TimingOf(1'000'000);
+  EXPECT_EQ(timing.state, TimingState::kNoisy);
+  EXPECT_NEAR(timing.min_us, 5000 + 990, 1e-3);
+  EXPECT_GT(runs_[1], 0);
+}
+
+TEST_F(TwoThreadsServiceTest, WithoutWorkBesideThemKernelsRunOnTheirThreadsOnly) {
+  backend_ = NewFakeBackend(&clock_, {.threads = 2, .run_us = [this](const KernelSpec& spec, int) {
+                                        ++runs_[spec.threads];
+                                        return Cost(spec, spec.threads);
+                                      }});
+  EXPECT_EQ(TimingOf(400).state, TimingState::kOk);
+  EXPECT_EQ(runs_.count(1), 0u);
+}
+
+TEST_F(TwoThreadsServiceTest, ABackendThatDecidesOnThreadsItselfIsNotAsked) {
+  options_.bounds_by_one_thread = false;
+  EXPECT_GT(TimingOf(400).min_us, 990);
+  EXPECT_EQ(runs_.count(1), 0u);
+}
+
 TEST_F(ServiceTest, TimingsOfAnotherDeviceAreNotOurs) {
   ASSERT_OK(store_->Add(KernelKey(Relu(10)), "another device", Timing{TimingState::kOk, 1}));
   const auto service = Service();

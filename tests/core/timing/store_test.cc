@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -160,6 +162,100 @@ TEST_F(FileStoreTest, RecordWithAFlippedByteIsPassedOver) {
   EXPECT_EQ(store->Find("first", "f"), Ok(5));
   EXPECT_EQ(store->Find("second", "f"), std::nullopt);
   EXPECT_EQ(store->Find("third", "f"), Ok(7));
+}
+
+// The checksum does not cover the length, and a wrong length may be possible.
+TEST_F(FileStoreTest, OneFlippedBitCostsOneRecord) {
+  ASSERT_OK(Open()->Add("first", "f", Ok(5)));
+  const size_t begin = Content().size();
+  ASSERT_OK(Open()->Add("second", "f", Ok(6)));
+  const size_t end = Content().size();
+  for (const char* const key : {"third", "fourth"}) ASSERT_OK(Open()->Add(key, "f", Ok(7)));
+  const std::string whole = Content();
+  for (size_t bit = 8 * begin; bit < 8 * end; ++bit) {
+    std::string bytes = whole;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    SetContent(bytes);
+    const auto store = Open();
+    EXPECT_EQ(store->Find("first", "f"), Ok(5)) << bit;
+    EXPECT_EQ(store->Find("second", "f"), std::nullopt) << bit;
+    EXPECT_EQ(store->Find("third", "f"), Ok(7)) << bit;
+    EXPECT_EQ(store->Find("fourth", "f"), Ok(7)) << bit;
+    EXPECT_EQ(Content(), bytes) << "reading changes nothing";
+  }
+}
+
+TEST_F(FileStoreTest, OneFlippedBitCostsOneRecordWhoeverWritesLater) {
+  for (const char* const key : {"first", "second", "third"}) {
+    ASSERT_OK(Open()->Add(key, "f", Ok(5)));
+  }
+  std::string bytes = Content();
+  bytes[kFileMagicSize + 2] ^= 0x10;  // The first record seems to be longer than the file.
+  SetContent(bytes);
+  ASSERT_OK(Open()->Add("fourth", "f", Ok(6)));
+  const auto store = Open();
+  EXPECT_EQ(store->Find("first", "f"), std::nullopt);
+  EXPECT_EQ(store->Find("second", "f"), Ok(5));
+  EXPECT_EQ(store->Find("third", "f"), Ok(5));
+  EXPECT_EQ(store->Find("fourth", "f"), Ok(6));
+}
+
+TEST_F(FileStoreTest, ATornTailStaysUntilSomebodyWrites) {
+  for (const char* const key : {"first", "second"}) ASSERT_OK(Open()->Add(key, "f", Ok(5)));
+  const std::string whole = Content();
+  for (const std::string& torn : {whole.substr(0, whole.size() - 3), whole.substr(0, 4),
+                                  std::string("QTIMING1 of an older version")}) {
+    SetContent(torn);
+    const auto store = Open();
+    EXPECT_EQ(Content(), torn);
+    ASSERT_OK(store->Add("second", "f", Ok(5)));
+    EXPECT_EQ(Open()->Find("second", "f"), Ok(5));
+  }
+}
+
+// Files may not grow beyond some size, as on a full disk, while this lives.
+class FullDisk {
+ public:
+  explicit FullDisk(size_t bytes) {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit = {.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    handler_ = signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_ = {};
+  sighandler_t handler_;
+};
+
+TEST_F(FileStoreTest, OnAFullDiskTheFileStaysAsItIs) {
+  const auto store = Open();
+  ASSERT_OK(store->Add("first", "f", Ok(5)));
+  const std::string before = Content();
+  std::vector<absl::Status> failures;
+  {
+    const FullDisk full(before.size() + 20);  // A part of a record fits.
+    for (const char* const key : {"second", "third"}) {
+      failures.push_back(store->Add(key, "f", Ok(6)));
+    }
+  }
+  for (const absl::Status& failure : failures) {
+    EXPECT_THAT(failure, HasReason(Reason::kStorageDown));
+    EXPECT_THAT(failure.message(), ::testing::HasSubstr(std::strerror(EFBIG)));
+  }
+  EXPECT_EQ(Content(), before);
+  EXPECT_EQ(store->Find("second", "f"), Ok(6)) << "in memory it is";
+  ASSERT_OK(store->Add("fourth", "f", Ok(7)));
+  const auto again = Open();
+  EXPECT_EQ(again->Find("first", "f"), Ok(5));
+  EXPECT_EQ(again->Find("second", "f"), std::nullopt);
+  EXPECT_EQ(again->Find("fourth", "f"), Ok(7));
 }
 
 TEST_F(FileStoreTest, GarbageBehindTheHeadDoesNoHarm) {
