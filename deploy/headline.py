@@ -12,6 +12,16 @@ def percent(value):
     return f"{value:.0f} %" if value >= 1 else f"{value:.2g} %"  # Less than one is not rounded to 0 %.
 
 
+def taken(report):
+    """The candidate that is the result, as far as the report has candidates."""
+    return next((each for each in report.get("considered", ()) if each["taken"]), {"grounds": "measured"})
+
+
+def gain_kind(report):
+    """What there is less of: a busy machine compares the CPU time of runs on one thread."""
+    return "CPU time on one thread" if taken(report).get("cpu_time_percent") else "time"
+
+
 def headline(report):
     model = report["model"]
     if report["outcome"] != "improved":
@@ -23,13 +33,14 @@ def headline(report):
     if (report["speedup_percent"] or 0) <= 0 or (interval and interval["low"] <= 0):
         return (f"{model}: of {before['nodes']} nodes {after['nodes']} are left, and the results are equal; the measurement"
                 " does not tell whether that is faster. The table says why it was taken.")
-    surely = f" (surely {percent(interval['low'])} to {percent(interval['high'])})" if interval else ""
+    how = "surely" if taken(report)["grounds"] in ("measured", "cpu_time") else "likely"
+    surely = f" ({how} {percent(interval['low'])} to {percent(interval['high'])})" if interval else ""
     device = report["device"]
     place = f" in {device['library']}" if device["library"] else ""
     medians = [figures["measured_us"]["median"] for figures in (before, after)]
-    # On a busy machine the result is run on one thread alone, and its times are not told.
+    # On a busy machine no times with all threads are told.
     times = "" if None in medians else f": {milliseconds(medians[0])} before, {milliseconds(medians[1])} after"
-    return (f"{model} takes {percent(report['speedup_percent'])} less time{place} on {device['hardware']}{surely}{times}."
+    return (f"{model} takes {percent(report['speedup_percent'])} less {gain_kind(report)}{place} on {device['hardware']}{surely}{times}."
             f" Of {before['nodes']} nodes {after['nodes']} are left, and the results are equal.")
 
 

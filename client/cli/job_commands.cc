@@ -51,11 +51,12 @@ std::string Age(const google::protobuf::Timestamp& time) {
   return absl::StrCat(seconds / 86400, "d");
 }
 
-// Returns what a job is for, such as "onnxruntime: ONNX Runtime 1.31.1 on AMD EPYC 7B13".
+// Returns what a job is for, such as "onnxruntime: ONNX Runtime 1.31.1 on AMD EPYC 7B13, 2
+// threads".
 std::string DeviceText(const v1::Job& job) {
   const std::string name = kernels::ShortDevice(job.options().device());
   if (job.device_fingerprint().empty()) return name;
-  return absl::StrCat(name, ": ", kernels::DeviceName(job.device_fingerprint()));
+  return absl::StrCat(name, ": ", kernels::DeviceNameAndThreads(job.device_fingerprint()));
 }
 
 void PrintJobLine(const v1::Job& job) {

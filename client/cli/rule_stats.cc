@@ -43,10 +43,10 @@ std::vector<Row*> ByWorth(const DeviceRules& device) {
   return rows;
 }
 
-// "onnxruntime (ONNX Runtime 1.31.1 on AMD EPYC 7B13)", "model:h200 (data sheet 2)".
+// "onnxruntime (ONNX Runtime 1.31.1 on AMD EPYC 7B13, 2 threads)", "model:h200 (data sheet 2)".
 std::string DeviceText(const std::string& fingerprint) {
   const std::string kind = fingerprint.substr(0, fingerprint.find(';'));
-  return Printable(absl::StrCat(kind, " (", kernels::DeviceName(fingerprint), ")"));
+  return Printable(absl::StrCat(kind, " (", kernels::DeviceNameAndThreads(fingerprint), ")"));
 }
 
 std::string RowText(const RuleVersion& rule, const RuleTotals& totals) {
@@ -109,7 +109,9 @@ std::string StatsJson(const timing::RuleTable& stats, const RuleVersions& versio
                        {"saved_alone_percent", MeanPercent(totals.saved_alone, totals)},
                        {"last", TimeText(totals.last_unix_s)}});
     }
+    const int threads = kernels::DescribeDevice(fingerprint).threads;
     devices.push_back({{"device", kernels::DeviceName(fingerprint)},
+                       {"threads", threads > 0 ? Json(threads) : Json(nullptr)},
                        {"fingerprint", fingerprint},
                        {"jobs", device.jobs},
                        {"last", TimeText(device.last_unix_s)},

@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/base/counted.h"
 
 namespace quotient::kernels {
 namespace {
@@ -24,6 +26,14 @@ absl::string_view FieldOf(const std::vector<absl::string_view>& fields, absl::st
 std::string LibraryOf(absl::string_view name, absl::string_view field) {
   const std::vector<absl::string_view> words = absl::StrSplit(field, absl::MaxSplits(' ', 2));
   return words.size() < 2 ? "" : absl::StrCat(name, " ", words[1]);
+}
+
+// The number in a field "threads N"; 0 for any other text.
+int ThreadsOf(absl::string_view field) {
+  int threads = 0;
+  return absl::ConsumePrefix(&field, "threads ") && absl::SimpleAtoi(field, &threads) && threads > 0
+             ? threads
+             : 0;
 }
 
 // "AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13)" has the name in parentheses.
@@ -67,16 +77,24 @@ constexpr Format kFormats[] = {
 DeviceDescription DescribeDevice(absl::string_view fingerprint) {
   const std::vector<absl::string_view> fields = absl::StrSplit(fingerprint, "; ");
   if (fields.size() < 2 || fields[1].empty()) return {.hardware = std::string(fingerprint)};
+  DeviceDescription device = {.hardware = std::string(fields[1])};
   for (const Format& format : kFormats) {
-    if (format.first_field == fields[0]) return format.describe(fields);
+    if (format.first_field == fields[0]) device = format.describe(fields);
   }
-  return {.hardware = std::string(fields[1])};
+  device.threads = ThreadsOf(FieldOf(fields, "threads "));
+  return device;
 }
 
 std::string DeviceName(absl::string_view fingerprint) {
   const DeviceDescription device = DescribeDevice(fingerprint);
   if (device.library.empty()) return device.hardware;
   return absl::StrCat(device.library, " on ", device.hardware);
+}
+
+std::string DeviceNameAndThreads(absl::string_view fingerprint) {
+  const int threads = DescribeDevice(fingerprint).threads;
+  const std::string name = DeviceName(fingerprint);
+  return threads > 0 ? absl::StrCat(name, ", ", Counted(threads, "thread")) : name;
 }
 
 std::string ShortDevice(absl::string_view name) {

@@ -81,6 +81,7 @@ class OneThreadRace {
   // run only once if there is no time for more.
   absl::StatusOr<Contest> Run(Contest contest, int64_t start_ns, const StopCondition& stop,
                               std::vector<std::string>* failures) const {
+    contest.original_tells_no_time = true;
     const bool has_time = HasTime(contest, start_ns);
     std::vector<Verified> candidates = CandidatesOf(std::exchange(contest.contenders, {}));
     if (!has_time) {

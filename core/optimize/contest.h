@@ -73,6 +73,9 @@ struct Contender {
 struct Contest {
   timing::RunStatistics original;  // With all threads.
   std::optional<double> original_error_norm;
+  // Whether these runs are the few after which a disturbed race went on with one thread. How long
+  // they took, while other work had the cores, says little of the original.
+  bool original_tells_no_time = false;
   std::vector<Contender> contenders;
   bool contaminated = false;  // Other work on the machine disturbed most runs.
 };

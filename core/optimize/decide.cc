@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/evidence.h"
 #include "core/optimize/same_kernels.h"
@@ -65,6 +64,7 @@ report::Considered Consider(const MeasureContext& context, const Contender& cont
           .cpu_time_percent = contender.cpu_time.has_value() && contender.cpu_time->pairs > 0
                                   ? std::optional(GainOf(contender.cpu_time->interval))
                                   : std::nullopt,
+          .pairs = contender.decisive().pairs,
           .expected_percent = 100 * (1 - std::exp(judgement.belief.mean)),
           .probability = judgement.probability,
           .found = packaged.found};
@@ -74,6 +74,7 @@ report::Considered Consider(const MeasureContext& context, const Contender& cont
 Decision Decide(const MeasureContext& context, Contest contest) {
   Decision decision{.original = ToMeasured(contest.original, contest.original_error_norm),
                     .disturbed = contest.contaminated};
+  decision.original.disturbed = contest.original_tells_no_time;
   std::ranges::stable_sort(contest.contenders, {}, [](const Contender& contender) {
     return contender.candidate.packaged.cost.total_us;
   });
@@ -85,11 +86,6 @@ Decision Decide(const MeasureContext& context, Contest contest) {
     decision.by_cpu_time |= contender.cpu_time.has_value() && contender.cpu_time->pairs > 0;
     decision.considered.push_back(Consider(context, contender, judgement));
     if (!decision.foremost.has_value()) decision.foremost = contender.candidate.packaged.found;
-    Log().info(
-        "candidate {}: ratio {:.4f} [{:.4f}, {:.4f}] of {} pairs, predicted gain {:.1f} %: {}", i,
-        contender.ratio.value, contender.ratio.interval.low, contender.ratio.interval.high,
-        contender.ratio.pairs, PredictedGain(context.cost, contender.candidate.packaged.cost),
-        std::string(report::GroundsName(judgement.grounds)));
     if (!judgement.takes()) continue;
     if (taken.has_value() && !IsSurelyBelow(judgement.belief, best)) continue;
     taken = i;

@@ -29,7 +29,7 @@ constexpr double kMostSdOfThreads = 0.01;
 constexpr double kLeastLoss = 0.01;
 // A bootstrap of fewer pairs than this sees too little of the noise to call anything sure, and its
 // interval is taken to be too narrow by this factor.
-constexpr int kFewestPairs = 6;
+using report::kFewestPairs;
 constexpr double kFewPairsFactor = 2;
 // The probability at which a gain counts as sure.
 constexpr double kSureProbability = 0.95;
@@ -45,6 +45,11 @@ double StandardNormalQuantile(double probability) {
     (StandardNormalCdf(middle) < probability ? low : high) = middle;
   }
   return high;
+}
+
+// Whether a gain of at least kLeastGain is expected, and a gain is sure.
+bool IsSureGain(const Belief& belief) {
+  return ProbabilityBelow(belief, 0) >= kSureProbability && belief.mean <= std::log(1 - kLeastGain);
 }
 
 }  // namespace
@@ -121,10 +126,11 @@ Judgement Judge(const Evidence& evidence) {
     judgement.grounds = Grounds::kSurelySlower;
   } else if (are_enough && !by_cpu_time && ratio.surely_faster() && ratio.value <= 1 - kLeastGain) {
     judgement.grounds = Grounds::kMeasured;
+  } else if (IsSureGain(runs) && IsSureGain(judgement.belief)) {
+    judgement.grounds = by_cpu_time ? Grounds::kCpuTime : Grounds::kMeasuredLikely;
   } else if (evidence.does_subset_of_work) {
     judgement.grounds = Grounds::kSubsetOfWork;
-  } else if (judgement.probability >= kSureProbability &&
-             judgement.belief.mean <= std::log(1 - kLeastGain)) {
+  } else if (IsSureGain(judgement.belief)) {
     judgement.grounds = Grounds::kPredictedAndMeasured;
   }
   return judgement;

@@ -78,10 +78,16 @@ struct Judgement {
 //                            that of CPU times is above 1.01: not taken;
 //   measured                 at least six pairs ran, the whole interval is below 1, so is the ratio
 //                            of the medians, and the gain is at least kLeastGain; not by CPU times;
+//   CPU time                 by CPU times alone, and by the prediction together with them, it is
+//                            faster with a probability of at least 95 %, and the gain is expected
+//                            to be at least kLeastGain;
+//   likely by measurement    the same by runs with all threads: fewer than six pairs of them, or an
+//                            interval that is not below 1 as a whole;
 //   subset of the work       it does a subset of the original's work, so it is taken even if noise
 //                            hides the gain;
-//   predicted and measured   by both together it is faster with a probability of at least 95 %, and
-//                            the gain is expected to be at least kLeastGain;
+//   predicted and measured   by both together, which say the same then, it is faster with a
+//                            probability of at least 95 %, and the gain is expected to be at least
+//                            kLeastGain;
 //   not sure                 none of these: not taken.
 Judgement Judge(const Evidence& evidence);
 

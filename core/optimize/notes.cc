@@ -170,4 +170,26 @@ Notes NotesOnSnapshot(const report::KernelCounts& kernels) {
       "optimized on the device itself")};
 }
 
+Notes NotesOnDisturbance(const Decision& decision) {
+  if (!decision.disturbed) return {};
+  const std::string what = "other work on this machine interrupted most runs";
+  if (decision.by_cpu_time) {
+    return {
+        absl::StrCat(what,
+                     ", so the CPU time of runs on one thread was compared instead, and no time "
+                     "with all threads is known")};
+  }
+  return {absl::StrCat(what, decision.original.disturbed
+                                 ? ", and no CPU time of runs on one thread could be compared "
+                                   "instead: no time is known"
+                                 : ": the times say less than usual")};
+}
+
+Notes NotesOnRefusal(const Device& device, const absl::Status& refusal) {
+  if (!device.runs_files() || !absl::IsUnimplemented(refusal)) return {};
+  return {
+      "--device cpu measures without what this device refuses, and may optimize the rest of the "
+      "model"};
+}
+
 }  // namespace quotient::optimize

@@ -1,12 +1,16 @@
 #pragma once
 
-// Sentences for Report::notes that follow from the model, the options and the result alone.
+// Sentences for Report::notes that follow from the model, the options, the decision and the result
+// alone.
 
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/onnx/reader.h"
 #include "core/optimize/baseline.h"
+#include "core/optimize/decide.h"
+#include "core/optimize/devices.h"
 #include "core/optimize/options.h"
 #include "core/report/report.h"
 
@@ -24,5 +28,12 @@ std::vector<std::string> NotesOnObjections(const onnx::Model& original, const on
 // A note if a snapshot has measured few of this model's kernels. It may have been recorded with
 // other models.
 std::vector<std::string> NotesOnSnapshot(const report::KernelCounts& kernels);
+
+// A note if other work on the machine disturbed most runs: what was compared instead, if anything.
+std::vector<std::string> NotesOnDisturbance(const Decision& decision);
+
+// A note on another device if this one, which runs whole files, refused the original with
+// `refusal`. Those that run single kernels do without the nodes that they do not know.
+std::vector<std::string> NotesOnRefusal(const Device& device, const absl::Status& refusal);
 
 }  // namespace quotient::optimize

@@ -292,15 +292,10 @@ class Run {
       if (!race.decision.ok()) {
         record_.NoteFailure("nothing could be measured, so the original stays",
                             race.decision.status());
+        record_.Note(NotesOnRefusal(*baseline.original.device, race.decision.status()));
         return Decision();
       }
-      if (race.decision->disturbed) {
-        record_.Note(absl::StrCat(
-            "other work on this machine interrupted most runs: the times say less than usual",
-            race.decision->by_cpu_time
-                ? ", so the CPU time of runs on one thread was compared instead"
-                : ""));
-      }
+      record_.Note(NotesOnDisturbance(*race.decision));
       return std::move(race.decision);
     });
   }

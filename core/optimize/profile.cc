@@ -26,6 +26,14 @@
 namespace quotient::optimize {
 namespace {
 
+// What the device says of a model that it cannot run is the model's matter, not the device's.
+absl::Status AsRefusal(const absl::Status& status, const Job& job) {
+  if (!absl::IsUnimplemented(status) || GetReason(status).has_value()) return status;
+  return MakeError(Reason::kModelUnsupported,
+                   absl::StrCat("the device ", job.options.device,
+                                " cannot run this model: ", status.message()));
+}
+
 absl::StatusOr<timing::RunProfile> RunInLane(const Job& job, const Original& original) {
   Device& device = *original.device;
   const Prepared& prepared = original.prepared;
@@ -42,6 +50,7 @@ absl::StatusOr<timing::RunProfile> RunInLane(const Job& job, const Original& ori
       return timing::ProfileRuns(*executable, {}, *probe, job.stop);
     }();
   });
+  if (!profile.ok()) return AsRefusal(profile.status(), job);
   return profile;
 }
 

@@ -3,14 +3,17 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/footprint.h"
 #include "core/optimize/memory.h"
 #include "core/optimize/same_kernels.h"
 #include "core/optimize/variations.h"
+#include "core/report/decision_text.h"
 #include "core/verify/random_inputs.h"
 
 namespace quotient::optimize {
@@ -119,6 +122,13 @@ RaceResult Race(const Job& job, const Baseline& baseline, VerifiedCandidates ver
   result.decision = Racer(job, baseline, verified.checker, &result)
                         .Run(std::move(verified.agreeing), verified.variants.get(),
                              verified.seconds_per_candidate);
+  // Logged as it is reported: candidates are numbered over all races, and a variant's race may
+  // overrule the first one.
+  if (result.decision.ok()) {
+    for (const std::string& line : report::DecisionLines(result.decision->considered)) {
+      Log().info("{}", line);
+    }
+  }
   return result;
 }
 

@@ -103,7 +103,7 @@ void WhyNot::Decide(const report::Report& report, const Asked& asked,
   if (culprits_.contains(asked.question.rule)) {
     answer->details.emplace_back("checking found that the rule is wrong here, so it was left out");
   }
-  const std::vector<std::string> lines = report::DecisionLines(report);
+  const std::vector<std::string> lines = report::DecisionLines(report.considered);
   for (const size_t found : asked.findings.found) {
     if (const auto refused = refused_.find(found); refused != refused_.end()) {
       answer->details.push_back(absl::StrCat("a graph with it was refused: ", refused->second));

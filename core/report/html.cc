@@ -48,10 +48,9 @@ std::string HowSure(const Report& report) {
   if (!report.ran()) return "";
   const double top =
       1.05 * std::max(report.original.measured.p90_us, report.optimized.measured.p90_us);
-  if (!(top > 0)) return "";
   const auto stripe = [top](absl::string_view label, const Measured& m,
                             absl::string_view cls) -> std::string {
-    if (m.runs == 0) return "";
+    if (!m.has_times() || !(top > 0)) return "";
     return absl::StrFormat(
         "<div class=\"soft\">%s: median %s, p10 %s, p90 %s</div><div class=\"range\"><i "
         "class=\"%s\" "
@@ -67,7 +66,7 @@ std::string HowSure(const Report& report) {
                            IntervalText(report));
   }
   std::string decided;
-  for (const std::string& line : DecisionLines(report)) {
+  for (const std::string& line : DecisionLines(report.considered)) {
     absl::StrAppend(&decided, "<li>", HtmlEscaped(line), "</li>");
   }
   if (!decided.empty()) decided = absl::StrCat("<p>How it was decided:</p><ul>", decided, "</ul>");
@@ -244,7 +243,8 @@ std::string Recorded(const Report& report) {
 
 std::string Place(const Report& report) {
   const std::string place = DevicePlaceText(report);
-  return place.empty() ? "" : absl::StrCat("Measured on ", HtmlEscaped(place), "<br>");
+  if (place.empty()) return "";
+  return absl::StrCat(DevicePlaceHeading(report), " ", HtmlEscaped(place), "<br>");
 }
 
 std::string Circumstances(const Report& report) {

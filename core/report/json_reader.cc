@@ -29,6 +29,7 @@ void FromValue(const Json& json, Measured* measured) {
   Read(json, "p10", &measured->p10_us);
   Read(json, "p90", &measured->p90_us);
   Read(json, "runs", &measured->runs);
+  Read(json, "disturbed", &measured->disturbed);
 }
 
 void FromValue(const Json& json, GraphFigures* figures) {
@@ -65,6 +66,7 @@ void FromValue(const Json& json, Considered* considered) {
   if (json.contains("cpu_time_percent") && !json["cpu_time_percent"].is_null()) {
     FromValue(json["cpu_time_percent"], &considered->cpu_time_percent.emplace());
   }
+  Read(json, "pairs", &considered->pairs);
   Read(json, "expected_percent", &considered->expected_percent);
   Read(json, "probability", &considered->probability);
   Read(json, "taken", &considered->taken);

@@ -13,17 +13,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Null if nothing was run; a zero would look like a result.
+// Null if nothing was run, or no time is known; a zero would look like a result.
 Json IfRun(bool ran, double value) { return ran ? Json(value) : Json(nullptr); }
 
 Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json ToValue(const Measured& measured) {
-  const bool ran = measured.runs > 0;
-  return {{"median", IfRun(ran, measured.median_us)},
-          {"p10", IfRun(ran, measured.p10_us)},
-          {"p90", IfRun(ran, measured.p90_us)},
-          {"runs", measured.runs}};
+  const bool known = measured.has_times();
+  return {{"median", IfRun(known, measured.median_us)},
+          {"p10", IfRun(known, measured.p10_us)},
+          {"p90", IfRun(known, measured.p90_us)},
+          {"runs", measured.runs},
+          {"disturbed", measured.disturbed}};
 }
 
 Json ToValue(const GraphFigures& figures) {
@@ -51,6 +52,7 @@ Json ToValue(const Considered& considered) {
           {"predicted_percent", Optional(considered.predicted_percent)},
           {"measured_percent", ToValue(considered.measured_percent)},
           {"cpu_time_percent", ToValue(considered.cpu_time_percent)},
+          {"pairs", considered.pairs},
           {"expected_percent", considered.expected_percent},
           {"probability", Optional(considered.probability)},
           {"taken", considered.taken}};

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/kernels/device_name.h"
 #include "core/report/profile.h"
 
 namespace quotient::report {
@@ -38,9 +39,12 @@ Json ToArray(const std::vector<Row>& rows) {
 }  // namespace
 
 std::string ToJson(const Profile& profile) {
+  const kernels::DeviceDescription device = kernels::DescribeDevice(profile.fingerprint);
   const Json json = {{"model", profile.model_name},
                      {"device",
                       {{"name", profile.device},
+                       {"hardware", device.hardware},
+                       {"library", device.library.empty() ? Json(nullptr) : Json(device.library)},
                        {"fingerprint", profile.fingerprint},
                        {"threads", profile.threads}}},
                      {"predicted_us", profile.predicted_us},

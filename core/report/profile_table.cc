@@ -74,7 +74,8 @@ void AppendKernels(const Profile& profile, std::string* out) {
               Us(kernel.measured_us), Ratio(kernel.predicted_us, kernel.measured_us),
               KernelText(kernel), out);
   }
-  if (shown == profile.kernels.size()) return;
+  const size_t left_out = profile.kernels.size() - shown;
+  if (left_out == 0) return;
   ProfiledKernel rest;
   for (size_t i = shown; i < profile.kernels.size(); ++i) {
     const ProfiledKernel& kernel = profile.kernels[i];
@@ -82,7 +83,9 @@ void AppendKernels(const Profile& profile, std::string* out) {
     if (kernel.measured_us) rest.measured_us = rest.measured_us.value_or(0) + *kernel.measured_us;
   }
   AppendRow(Us(rest.predicted_us), Us(rest.measured_us), Ratio(rest.predicted_us, rest.measured_us),
-            absl::StrCat("the other ", profile.kernels.size() - shown, " kinds of kernels"), out);
+            left_out == 1 ? "one other kind of kernel"
+                          : absl::StrCat("the other ", left_out, " kinds of kernels"),
+            out);
 }
 
 }  // namespace

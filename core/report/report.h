@@ -27,6 +27,11 @@ struct Measured {
   // Relative norm of the error of what the device computed in one run, on the first set of inputs.
   // Nullopt if it was not compared.
   std::optional<double> error_norm = {};
+  // Whether other work on the machine took so much of these few runs that their times are not those
+  // of the graph. No report shows the times then.
+  bool disturbed = false;
+
+  bool has_times() const { return runs > 0 && !disturbed; }
 };
 
 // Numbers of the kernels of a graph that are not free, by the source of their costs.
@@ -59,16 +64,21 @@ struct PercentRange {
 
 // Why a candidate is taken, or why it is not (core/optimize/DECISION.md).
 enum class Grounds {
-  kNotSure,               // Not taken: it cannot be told to be faster.
-  kSurelySlower,          // Not taken: it was measured to be slower.
-  kMeasured,              // Taken: it was measured to be faster, beyond the noise.
-  kSubsetOfWork,          // Taken: it does a subset of the original's work.
-  kPredictedAndMeasured,  // Taken: both together make a gain sure.
+  kNotSure,         // Not taken: it cannot be told to be faster.
+  kSurelySlower,    // Not taken: it was measured to be slower.
+  kMeasured,        // Taken: it was measured to be faster, beyond the noise.
+  kCpuTime,         // Taken: runs on one thread take less CPU time.
+  kMeasuredLikely,  // Taken: few runs, or noisy ones, make a gain likely without a prediction.
+  kSubsetOfWork,    // Taken: it does a subset of the original's work.
+  kPredictedAndMeasured,  // Taken: both together make a gain sure, and neither does alone.
   kPredicted,             // Taken: it is predicted to be faster, where nothing can be run.
 };
 absl::string_view GroundsName(Grounds grounds);  // "not_sure", "surely_slower", ...
 // Nullopt for any other text.
 std::optional<Grounds> GroundsOfName(absl::string_view name);
+
+// Fewer pairs of runs than these make nothing sure by themselves.
+inline constexpr int kFewestPairs = 6;
 
 // A candidate that was judged. Gains are percentages of the original's time.
 struct Considered {
@@ -81,6 +91,7 @@ struct Considered {
   // How much less CPU time runs on one thread take. Compared where other work on the machine
   // disturbs runs with all threads.
   std::optional<PercentRange> cpu_time_percent = {};
+  int pairs = 0;  // Number of pairs of runs behind the range that decides; 0 if not known.
   double expected_percent = 0;             // By the prediction and by what decides.
   std::optional<double> probability = {};  // That it is faster, by both.
   bool taken = false;                      // Whether this is the result.
@@ -333,6 +344,8 @@ std::string UnmeasuredText(const Report& report);
 // and with which library. Empty where no device was measured. Holds text of the snapshot, if there
 // is one, so the caller must escape it.
 std::string DevicePlaceText(const Report& report);
+// What stands before that place: "Measured on", or what was not measured there.
+absl::string_view DevicePlaceHeading(const Report& report);
 
 // The answers as lines without indentation: the sentence of an answer, then its details behind a
 // blank. They contain names from the model, so the caller must escape them.

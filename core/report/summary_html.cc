@@ -57,26 +57,39 @@ absl::string_view HowKnown(const Report& report) {
   return "predicted by an analytic model; nothing was measured";
 }
 
+// What was gained, as far as it is known.
+std::string GainText(const Report& report) {
+  if (report.measured) {
+    const std::string measured = MeasuredGainText(report);
+    return measured.empty() ? "Improved" : measured;
+  }
+  return report.predicted_speedup_percent.has_value()
+             ? absl::StrFormat("%.1f %% faster", *report.predicted_speedup_percent)
+             : "Improved";
+}
+
 std::string Verdict(const Report& report) {
   if (report.outcome == Outcome::kNoImprovement) {
     return absl::StrCat("<div class=\"verdict\">No improvement</div><div class=\"soft\">",
                         WhyNoImprovement(report), ", so the model came back byte for byte.</div>");
   }
-  const std::string grounds = GroundsText(report);
+  const std::string grounds = report.measured ? GroundsText(report) : "";
+  const std::string how =
+      grounds.empty() ? std::string(HowKnown(report)) : grounds + " (see how it was decided)";
   const std::string without = CutNodesText(report);
-  const std::string comma = without.empty() ? "" : ", ";
-  if (report.measured && !grounds.empty()) {
-    return absl::StrCat("<div class=\"verdict gain\">Improved</div><div class=\"soft\">", grounds,
-                        " (see how it was decided)", comma, without, "</div>");
-  }
-  const std::optional<double> percent =
-      report.measured ? report.speedup_percent : report.predicted_speedup_percent;
   const bool is_whole = without.empty() || (report.measured && report.cut_nodes_run);
-  return absl::StrCat(
-      "<div class=\"verdict gain\">",
-      percent.has_value() ? absl::StrFormat("%.1f %% faster", *percent) : "Improved",
-      is_whole ? "" : " in part", "</div><div class=\"soft\">", HowKnown(report), comma, without,
-      "</div>");
+  return absl::StrCat("<div class=\"verdict gain\">", GainText(report), is_whole ? "" : " in part",
+                      "</div><div class=\"soft\">", how, without.empty() ? "" : ", ", without,
+                      "</div>");
+}
+
+// What one run of a graph takes.
+std::string MeasuredCard(absl::string_view label, const Measured& measured) {
+  const std::string runs = Counted(measured.runs, "run");
+  if (measured.disturbed) {
+    return Card(label, "no time", absl::StrCat("other work disturbed its ", runs));
+  }
+  return Card(label, TimeText(measured.median_us), absl::StrCat(runs, ", median"));
 }
 
 }  // namespace
@@ -89,11 +102,9 @@ std::string SummarySection(const Report& report) {
   const SearchFigures& search = report.search;
   std::string cards;
   if (report.ran()) {
-    absl::StrAppend(&cards, Card("original", TimeText(report.original.measured.median_us),
-                                 Counted(report.original.measured.runs, "run") + ", median"));
+    absl::StrAppend(&cards, MeasuredCard("original", report.original.measured));
     if (report.optimized.measured.runs > 0) {
-      absl::StrAppend(&cards, Card("optimized", TimeText(report.optimized.measured.median_us),
-                                   Counted(report.optimized.measured.runs, "run") + ", median"));
+      absl::StrAppend(&cards, MeasuredCard("optimized", report.optimized.measured));
     }
   }
   absl::StrAppend(

@@ -33,9 +33,10 @@ std::string Microseconds(double us) {
   return absl::StrFormat("%.1f us", us);
 }
 
-// The time of runs, if there were any.
+// The time of runs, if there is one.
 std::string OfRuns(const Measured& measured, double us) {
-  return measured.runs > 0 ? Microseconds(us) : "not run";
+  if (measured.runs == 0) return "not run";
+  return measured.disturbed ? "disturbed" : Microseconds(us);
 }
 
 std::string Cell(const std::optional<double>& us, absl::string_view source) {
@@ -47,35 +48,50 @@ std::string Predicted(const GraphFigures& figures) {
                       Microseconds(figures.predicted_us));
 }
 
-void AppendFigures(const Report& report, std::string* out) {
-  const auto row = [out](absl::string_view label, absl::string_view before, absl::string_view after,
-                         absl::string_view gain) {
-    absl::StrAppendFormat(out, "  %-12s %14s %14s %10s\n", label, before, after, gain);
-  };
-  const GraphFigures &before = report.original, &after = report.optimized;
-  row("", "original", "optimized", "gain");
-  row("nodes", absl::StrCat(before.nodes), absl::StrCat(after.nodes), "");
-  row("predicted", Predicted(before), Predicted(after),
-      report.predicted_speedup_percent.has_value()
-          ? absl::StrFormat("%.1f %%", *report.predicted_speedup_percent)
-          : "unknown");
-  if (!report.ran()) return;
-  row("measured", Microseconds(before.measured.median_us),
-      OfRuns(after.measured, after.measured.median_us),
-      report.knows_speedup() ? absl::StrFormat("%.1f %%", report.speedup_percent) : "unknown");
+void AppendFigureRow(absl::string_view label, absl::string_view before, absl::string_view after,
+                     absl::string_view gain, std::string* out) {
+  absl::StrAppendFormat(out, "  %-12s %14s %14s %10s\n", label, before, after, gain);
+}
+
+// Between which percentiles most runs lie, of graphs whose times are known.
+void AppendRange(const Measured& before, const Measured& after, std::string* out) {
+  if (!before.has_times()) return;
+  const bool both = after.has_times();
+  AppendFigureRow("  p10..p90", absl::StrCat(Microseconds(before.p10_us), ".."),
+                  both ? absl::StrCat(Microseconds(after.p10_us), "..") : "", "", out);
+  AppendFigureRow("", Microseconds(before.p90_us), both ? Microseconds(after.p90_us) : "", "", out);
+}
+
+void AppendMeasured(const Report& report, std::string* out) {
+  const Measured &before = report.original.measured, &after = report.optimized.measured;
+  const bool by_cpu_time = IsGainOfCpuTime(report);
+  const std::string gain =
+      report.knows_speedup() ? absl::StrFormat("%.1f %%", report.speedup_percent) : "unknown";
+  AppendFigureRow("measured", OfRuns(before, before.median_us), OfRuns(after, after.median_us),
+                  by_cpu_time ? "" : gain, out);
+  if (by_cpu_time) AppendFigureRow("CPU time", "", "", gain, out);
   if (report.speedup_interval.has_value()) {
-    row("  between*", "", "",
-        absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,
-                        report.speedup_interval->high));
+    AppendFigureRow("  between*", "", "",
+                    absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,
+                                    report.speedup_interval->high),
+                    out);
   }
-  const bool both = after.measured.runs > 0;
-  row("  p10..p90", absl::StrCat(Microseconds(before.measured.p10_us), ".."),
-      both ? absl::StrCat(Microseconds(after.measured.p10_us), "..") : "", "");
-  row("", Microseconds(before.measured.p90_us), both ? Microseconds(after.measured.p90_us) : "",
-      "");
+  AppendRange(before, after, out);
   if (report.speedup_interval.has_value()) {
     absl::StrAppend(out, "  * with 99 % confidence, ", IntervalText(report), "\n");
   }
+}
+
+void AppendFigures(const Report& report, std::string* out) {
+  const GraphFigures &before = report.original, &after = report.optimized;
+  AppendFigureRow("", "original", "optimized", "gain", out);
+  AppendFigureRow("nodes", absl::StrCat(before.nodes), absl::StrCat(after.nodes), "", out);
+  AppendFigureRow("predicted", Predicted(before), Predicted(after),
+                  report.predicted_speedup_percent.has_value()
+                      ? absl::StrFormat("%.1f %%", *report.predicted_speedup_percent)
+                      : "unknown",
+                  out);
+  if (report.ran()) AppendMeasured(report, out);
 }
 
 void AppendGain(const Report& report, double saved_us, bool estimated, absl::string_view what,
@@ -250,11 +266,11 @@ absl::string_view EstimateMark(bool estimated) { return estimated ? "~" : ""; }
 
 std::string CutNodesText(const Report& report) {
   if (report.cut_nodes == 0) return "";
-  return absl::StrCat(
-      "without ", Counted(report.cut_nodes, "node"),
-      report.cut_nodes == 1 ? " that is" : " that are", " not understood: what ",
-      report.cut_nodes == 1 ? "it takes" : "they take",
-      report.cut_nodes_run ? " is measured, but in no prediction" : " is in no figure");
+  return absl::StrCat("without ", Counted(report.cut_nodes, "node"),
+                      report.cut_nodes == 1 ? " that is" : " that are", " not understood: what ",
+                      report.cut_nodes == 1 ? "it takes" : "they take",
+                      report.cut_nodes_run && report.ran() ? " is measured, but in no prediction"
+                                                           : " is in no figure");
 }
 
 bool HasEstimates(const Report& report) {
@@ -291,6 +307,12 @@ std::string DevicePlaceText(const Report& report) {
                       Counted(report.threads, "thread"));
 }
 
+absl::string_view DevicePlaceHeading(const Report& report) {
+  if (report.recorded.has_value()) return "Recorded on";
+  if (report.ran()) return "Measured on";
+  return KnowsKernels(report) ? "Only kernels were measured on" : "Nothing was measured on";
+}
+
 std::string TriedText(const SearchFigures& search) {
   if (search.simulations == 0) return "";
   return absl::StrCat(Counted(search.simulations, "simulation"), ", ",
@@ -314,9 +336,8 @@ std::string ToTable(const Report& report) {
   absl::StrAppend(&out, grounds.empty() ? "" : absl::StrCat(" (", grounds, ")"), "\n");
   const std::string place = DevicePlaceText(report);
   if (!place.empty()) {
-    absl::StrAppend(&out,
-                    report.recorded.has_value() ? "Recorded on: " : "Measured on: ", Escaped(place),
-                    ", by Quotient ", Escaped(report.engine_version), "\n");
+    absl::StrAppend(&out, DevicePlaceHeading(report), ": ", Escaped(place), ", by Quotient ",
+                    Escaped(report.engine_version), "\n");
   }
   out += "\n";
   if (!report.passed_through.empty()) {
@@ -334,7 +355,7 @@ std::string ToTable(const Report& report) {
   if (!report.measured) absl::StrAppend(&out, "  ", UnmeasuredText(report), "\n");
   AppendGains(report, &out);
   AppendNodes(report, &out);
-  for (const std::string& line : DecisionLines(report)) {
+  for (const std::string& line : DecisionLines(report.considered)) {
     absl::StrAppend(&out, "\n  decided: ", line);
   }
   absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");

@@ -171,6 +171,12 @@ class HeadlineTest(unittest.TestCase):
             {**REPORT, "speedup_percent": 0.6, "speedup_interval_percent": {"low": 0.2, "high": 1.1}}))
         busy = {**REPORT, "optimized": {**REPORT["optimized"], "measured_us": {"median": None}}}
         self.assertIn("on AMD EPYC (surely 97 % to 98 %). Of 646", headline(busy))
+        busy["considered"] = [{"taken": False, "grounds": "not_sure", "cpu_time_percent": None},
+                              {"taken": True, "grounds": "cpu_time", "cpu_time_percent": {"low": 96.6, "high": 98.2}}]
+        self.assertIn("takes 98 % less CPU time on one thread in ONNX Runtime", headline(busy))
+        self.assertIn("(surely 97 % to 98 %)", headline(busy))
+        few = {**REPORT, "considered": [{"taken": True, "grounds": "measured_likely", "cpu_time_percent": None}]}
+        self.assertIn("98 % less time in ONNX Runtime 1.31.1 on AMD EPYC (likely 97 % to 98 %)", headline(few))
         self.assertIn("does not tell", headline({**busy, "speedup_percent": None, "speedup_interval_percent": None}))
         self.assertIn("less time on AMD EPYC (", headline({**REPORT, "device": {
             "name": "x", "library": None, "hardware": "AMD EPYC"}}))

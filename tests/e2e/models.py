@@ -19,6 +19,17 @@ def value(name, shape, kind=TensorProto.FLOAT):
     return helper.make_tensor_value_info(name, kind, shape)
 
 
+def with_unknown_operator():
+    """Transpositions that go away, and an operator that no runtime has."""
+    return onnx.parser.parse_model('''<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>
+        g (float[64,64] x) => (float[64,64] y) {
+          t = Transpose <perm = [1, 0]> (x)
+          u = Transpose <perm = [1, 0]> (t)
+          r = Relu(u)
+          y = acme.Frobnicate(r)
+        }''')
+
+
 def conv_bn_relu(blocks=3, channels=8, size=16):
     """Convolutions with batch normalizations that can be folded away."""
     random = np.random.default_rng(0)

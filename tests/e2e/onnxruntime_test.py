@@ -74,7 +74,7 @@ class OnnxRuntimeTest(harness.TestCase):
             report = json.loads((self.folder / "r.json").read_text())
             self.assertRegex(report["device"]["library"], r"^ONNX Runtime 1\.")
             self.assertIn(report["device"]["hardware"], report["device"]["fingerprint"])
-        self.assertRegex(self.quotient("jobs").out, r"m\.onnx +onnxruntime: ONNX Runtime 1\.[0-9.]+ on ")
+        self.assertRegex(self.quotient("jobs").out, rf"m\.onnx +onnxruntime: {place}\n")
         (job,) = [json.loads(line) for line in self.quotient("jobs", "--json").out.splitlines()]
         self.assertEqual(job["options"]["device"], "onnxruntime")
         self.assertEqual(job["device_fingerprint"], report["device"]["fingerprint"])
@@ -167,6 +167,16 @@ class OnnxRuntimeTest(harness.TestCase):
         self.assertEqual((report["cut_nodes"], report["cut_nodes_run"]), (1, True))
         self.assertIn("what it takes is measured, but in no prediction", result.out)
         self.assertIn("no prediction holds what it takes", result.out)
+
+    def test_of_a_model_that_is_refused_nothing_is_called_measured(self):
+        onnx.save(models.with_unknown_operator(), self.model)
+        result = self.usual("--local")
+        self.assert_code(result, 0)
+        self.assertIn("Frobnicate", result.out)
+        self.assertIn("note: --device cpu measures without", result.out)
+        for text in (result.out, (self.folder / "r.html").read_text()):
+            self.assertNotIn("Measured on", text)
+            self.assertNotIn("is measured, but in no prediction", text)
 
     def test_a_helper_that_was_killed_is_started_again(self):
         server = self.serve()

@@ -54,6 +54,12 @@ class ProfileTest(harness.TestCase):
             self.assertGreaterEqual(kernel["measured_us"], 0)
             self.assertNotIn(":", kernel["op"])
         self.assertIn("Conv (nchwc)", [kernel["op"] for kernel in profile["kernels"]])
+        self.assertRegex(profile["device"]["library"], r"^ONNX Runtime 1\.")
+        self.assertIn(profile["device"]["hardware"], profile["device"]["fingerprint"])
+
+    def test_a_model_that_onnxruntime_refuses_is_refused(self):
+        onnx.save(models.with_unknown_operator(), self.folder / "m.onnx")
+        self.assert_code(self.profile("--device", "onnxruntime"), 3, "Frobnicate")
 
     def test_what_cannot_be_run_or_written_is_named(self):
         self.assert_code(self.profile("--device", "model:h200"), 2, "nothing can be run")

@@ -10,7 +10,8 @@ in that answer: without any other, the search would make the same answer.
 
 For each model and family: the predicted time of the original, of the answer without the family and of that with
 it, in ms, and the seconds of both jobs. With --judge also how many times as fast as the original both are in ONNX
-Runtime. Exit status 1 if an answer that was judged does not compute what the original does.
+Runtime. Reports stay in DIR; answers are removed once nothing needs them. Exit status 1 if an answer that was judged
+does not compute what the original does.
 """
 import json
 import subprocess
@@ -46,6 +47,12 @@ def answer(path, inputs, options, without):
     return row, out, None if "error" in row else json.loads(out.with_suffix(".json").read_text())
 
 
+def forget(out):
+    """Removes an answer, with its external data: those of large models fill a disk. Its report stays."""
+    for file in (out, out.with_name(out.name + ".data")):
+        file.unlink(missing_ok=True)
+
+
 def predicted_ms(report):
     return report["optimized"]["predicted_us"] / 1e3
 
@@ -56,6 +63,8 @@ def run_model(path, options):
     if report is None:
         return [{"model": path.stem, "error": figures["error"]}]
     rows, files = [], {"with": out}
+    if not options.judge:
+        forget(out)
     for family in families_in(report, options.family_of):
         row = {"model": path.stem, "family": family, "before_ms": figures["predicted_ms"],
                "with_ms": predicted_ms(report), "with_seconds": figures["seconds"]}
@@ -65,8 +74,11 @@ def run_model(path, options):
         else:
             row |= {"without_ms": predicted_ms(told), "without_seconds": without["seconds"]}
             files[family] = out
+        if not options.judge:
+            forget(out)
         rows.append(row)
     if not rows:
+        forget(out)
         return [{"model": path.stem, "before_ms": figures["predicted_ms"], "with_ms": predicted_ms(report)}]
     if options.judge:
         _, verdicts = judge.judge(path, files, inputs, options.threads, options.race_seconds,
@@ -74,6 +86,8 @@ def run_model(path, options):
         for row in rows:
             for state, name in (("with", "with"), ("without", row["family"])):
                 row |= {f"{state}_{key}": value for key, value in verdicts.get(name, {}).items()}
+        for out in files.values():
+            forget(out)
     return rows
 
 

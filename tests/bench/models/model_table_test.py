@@ -54,6 +54,23 @@ class ModelTableTest(unittest.TestCase):
         self.assertEqual((0.6, 5), rank_table.correlation([1, 2, 4, 3], measured)[:2])
         self.assertEqual((None, 0), rank_table.correlation([1, 2], [10.0, 10.1])[:2])
 
+    def test_of_a_single_form_no_order_can_be_told(self):
+        tau, pairs, spearman = rank_table.correlation([1.0], [2.0])
+        line = rank_table.line({"model": "m", "forms": 1, "fastest_ms": 2, "slowest_ms": 2, "off": 0.5, "pairs": pairs,
+                                "tau": tau, "spearman": spearman})
+        self.assertTrue(line.endswith("0 pairs, tau -, Spearman -"), line)
+
+    def test_of_disturbed_runs_no_time_is_told(self):
+        report = {"outcome": "improved", "device": {"name": "cpu"}, "predicted_speedup_percent": None,
+                  "speedup_percent": 35.2, "phase_seconds": {}, "journal": []}
+        for graph in ("original", "optimized"):
+            report[graph] = {"predicted_us": 100, "kernels": {"estimated": 0},
+                             "measured_us": {"median": None, "runs": 2, "disturbed": True}}
+        row = answers.of_report(report)
+        self.assertEqual((None, None, None), tuple(row[key] for key in (
+            "measured_ms", "predicted_of_measured", "result_predicted_of_measured")))
+        self.assertEqual(35.2, row["measured_gain"])
+
     def test_forms_are_told_apart_by_operators_and_weights(self):
         wide = np.ones((64, 128), np.float32)
         paths = [self.save(f"{i}.onnx", model) for i, model in enumerate((
@@ -181,6 +198,8 @@ class ModelTableTest(unittest.TestCase):
         row = rows["matmul"]
         self.assertLess(float(row["with_ms"]), float(row["without_ms"]))
         self.assertLessEqual(float(row["without_ms"]), float(row["before_ms"]))
+        self.assertEqual([], list(folder.glob("*.onnx*")), "answers are large")
+        self.assertTrue((folder / "m.matmul.json").exists())
 
 if __name__ == "__main__":
     unittest.main()

@@ -87,14 +87,17 @@ def ranks(values):
 
 
 def correlation(predicted, measured):
-    """(Kendall's tau over pairs that differ, how many these are, Spearman's correlation)."""
+    """(Kendall's tau over pairs that differ, how many these are, Spearman's correlation).
+
+    A correlation is None where there is nothing to compare.
+    """
     agree = pairs = 0
     for i, j in itertools.combinations(range(len(measured)), 2):
         if abs(measured[i] - measured[j]) <= LEAST_DIFFERENCE * min(measured[i], measured[j]):
             continue
         pairs += 1
         agree += 1 if (predicted[i] < predicted[j]) == (measured[i] < measured[j]) else -1
-    spearman = statistics.correlation(ranks(predicted), ranks(measured)) if len(measured) > 1 else 0
+    spearman = statistics.correlation(ranks(predicted), ranks(measured)) if len(measured) > 1 else None
     return (agree / pairs if pairs else None), pairs, spearman
 
 
@@ -119,7 +122,7 @@ def line(row):
         return f"{row['model']:20} {row['error']}"
     return (f"{row['model']:20} {row['forms']:3} forms, {row['fastest_ms']:8.2f} to {row['slowest_ms']:8.2f} ms, "
             f"off by {100 * row['off']:4.1f} % | {row['pairs']:4} pairs, tau "
-            f"{model_table.number(row, 'tau', '5.2f')}, Spearman {row['spearman']:5.2f}")
+            f"{model_table.number(row, 'tau', '5.2f')}, Spearman {model_table.number(row, 'spearman', '5.2f')}")
 
 
 def parse(arguments):

@@ -66,8 +66,10 @@ absl::StatusOr<NetworkRun> RunNetwork(const std::string& network, const optimize
                     .cost_before_us = report.original.predicted_us,
                     .cost_after_us = report.optimized.predicted_us};
   if (report.ran()) {
-    run.measured_before_us = report.original.measured.median_us;
-    run.measured_after_us = report.optimized.measured.median_us;
+    const report::Measured &before = report.original.measured, &after = report.optimized.measured;
+    // A busy machine tells no times.
+    if (before.has_times()) run.measured_before_us = before.median_us;
+    if (after.has_times()) run.measured_after_us = after.median_us;
     run.error_norm =
         std::max(report.original.measured.error_norm, report.optimized.measured.error_norm);
   }

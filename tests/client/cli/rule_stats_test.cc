@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
+
 namespace quotient::cli {
 namespace {
 
@@ -31,6 +33,21 @@ TEST(RuleStats, TableHasMeansAndThoseThatSavedMostFirst) {
   EXPECT_LT(table.find("  merge"), table.find("  fold"));
   EXPECT_THAT(table, HasSubstr("  1 rule has changed since and is not shown; --json has it\n"));
   EXPECT_THAT(table, Not(HasSubstr("\x1b"))) << "what a file says does not reach the terminal";
+}
+
+// Their jobs are counted apart.
+TEST(RuleStats, DevicesWithOtherNumbersOfThreadsAreToldApart) {
+  timing::RuleTable stats;
+  for (const int threads : {1, 2}) {
+    stats[absl::StrCat("onnxruntime; ONNX Runtime 1.31.1 on A; threads ", threads)].jobs = threads;
+  }
+  const std::string table = StatsTable(stats, kVersions);
+  EXPECT_THAT(table, HasSubstr("onnxruntime (ONNX Runtime 1.31.1 on A, 1 thread): 1 job,"));
+  EXPECT_THAT(table, HasSubstr("onnxruntime (ONNX Runtime 1.31.1 on A, 2 threads): 2 jobs,"));
+  const auto devices = nlohmann::json::parse(StatsJson(stats, kVersions))["devices"];
+  EXPECT_EQ(devices[1]["threads"], 2);
+  EXPECT_TRUE(
+      nlohmann::json::parse(StatsJson(Stats(), kVersions))["devices"][0]["threads"].is_null());
 }
 
 TEST(RuleStats, TableOfNothing) {

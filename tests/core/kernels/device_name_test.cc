@@ -29,6 +29,19 @@ TEST(DeviceNameTest, TheLibraryComesFirstIfItIsKnown) {
   EXPECT_EQ(device.hardware, "A on B");
 }
 
+TEST(DeviceNameTest, ThreadsAreToldWhereTheDeviceHasANumberOfThem) {
+  EXPECT_EQ(DeviceNameAndThreads("onnxruntime; ONNX Runtime 1.31.1 on A; cores 2; threads 2; x"),
+            "ONNX Runtime 1.31.1 on A, 2 threads");
+  EXPECT_EQ(DeviceNameAndThreads("cpu; V (A); threads 1; oneDNN 3.9.1 abc"),
+            "oneDNN 3.9.1 on A, 1 thread");
+  EXPECT_EQ(DescribeDevice("cpu; V (A); threads 1").threads, 1);
+  for (const char* const text : {"cuda; NVIDIA H200; sm_90", "cpu; A; threads", "cpu; A; threads x",
+                                 "cpu; A; threads -1", "cpu; A; threads 99999999999"}) {
+    EXPECT_EQ(DeviceNameAndThreads(text), DeviceName(text));
+    EXPECT_EQ(DescribeDevice(text).threads, 0);
+  }
+}
+
 TEST(ShortDeviceTest, OfASnapshotTheFirstDigitsAreEnough) {
   EXPECT_EQ(
       ShortDevice("snapshot:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824/5"),

@@ -158,6 +158,7 @@ TEST_F(BusyContestTest, OnlyTheOriginalRunsWithAllThreads) {
   const absl::StatusOr<Contest> contest = Run();
   ASSERT_TRUE(contest.ok()) << contest.status();
   EXPECT_TRUE(contest->contaminated);
+  EXPECT_TRUE(contest->original_tells_no_time);
   EXPECT_THAT(ops_, ElementsAre("Erf"));
   EXPECT_GT(contest->original.samples, 0);
   EXPECT_EQ(opened_, 1);
@@ -198,6 +199,7 @@ TEST_F(BusyContestTest, WithoutTheDeviceForOneThreadTheRaceGoesOn) {
   ASSERT_EQ(contest->contenders.size(), 1u);
   EXPECT_FALSE(contest->contenders[0].cpu_time.has_value());
   EXPECT_TRUE(contest->contenders[0].ratio.surely_faster());
+  EXPECT_FALSE(contest->original_tells_no_time) << "it ran as long as the candidate";
 }
 
 // Neither way to go on is possible, but what a race has shown before it was disturbed is there.

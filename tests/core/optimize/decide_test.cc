@@ -31,6 +31,7 @@ TEST_F(DecideByRunningTest, TheFastestIsTakenAfterOneThatCannotRun) {
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_THAT(failures_, ElementsAre(HasSubstr("Tanh")));
   EXPECT_DOUBLE_EQ(decision->original.median_us, 100);
+  EXPECT_FALSE(decision->original.disturbed);
   ASSERT_TRUE(decision->winner.has_value());
   const Winner& winner = *decision->winner;
   EXPECT_EQ(OpOf(winner.candidate), "Neg");
@@ -72,11 +73,13 @@ TEST_F(DecideOnABusyMachineTest, CpuTimeOnOneThreadDecides) {
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_TRUE(decision->disturbed);
   EXPECT_TRUE(decision->by_cpu_time);
+  EXPECT_TRUE(decision->original.disturbed) << "its runs tell no time";
   EXPECT_EQ(opened_, 1);
   ASSERT_EQ(decision->considered.size(), 2u);
   const std::vector<double> gains = {10, 20};
   for (size_t i = 0; i < gains.size(); ++i) {
-    EXPECT_EQ(decision->considered[i].grounds, report::Grounds::kPredictedAndMeasured);
+    EXPECT_EQ(decision->considered[i].grounds, report::Grounds::kCpuTime);
+    EXPECT_GT(decision->considered[i].pairs, 0);
     ASSERT_TRUE(decision->considered[i].cpu_time_percent.has_value());
     EXPECT_NEAR(decision->considered[i].cpu_time_percent->high, gains[i], 1e-9);
   }

@@ -84,9 +84,46 @@ TEST(Judge, ASubsetOfTheWorkIsTakenIfNoiseHidesItsGain) {
 }
 
 TEST(Judge, AGainThatEachAloneLeavesOpenIsTakenByBoth) {
-  EXPECT_EQ(JudgeRuns(Runs(0.95, 0.055), 0.9).grounds, Grounds::kPredictedAndMeasured);
-  EXPECT_EQ(JudgeRuns(Runs(0.95, 0.055), 1).grounds, Grounds::kNotSure);
-  EXPECT_EQ(JudgeRuns(Runs(1, 0.055), 0.9).grounds, Grounds::kNotSure);
+  EXPECT_EQ(JudgeRuns(Runs(0.95, 0.08), 0.9).grounds, Grounds::kPredictedAndMeasured);
+  EXPECT_EQ(JudgeRuns(Runs(0.95, 0.08), 1).grounds, Grounds::kNotSure);
+  EXPECT_EQ(JudgeRuns(Runs(1, 0.08), 0.9).grounds, Grounds::kNotSure);
+}
+
+// Whether the prediction agrees, or is not there at all.
+TEST(Judge, WhereRunsAloneMakeAGainLikelyNoPredictionIsNamed) {
+  for (const bool does_subset_of_work : {false, true}) {
+    const auto grounds_of = [&](const timing::RatioStatistics& ratio, const Belief& prediction) {
+      return Judge({.ratio = ratio,
+                    .confidence = kConfidence,
+                    .prediction = prediction,
+                    .does_subset_of_work = does_subset_of_work})
+          .grounds;
+    };
+    const Belief agrees = BeliefFromPrediction(100, 90);
+    for (const Belief& prediction : {Belief{}, agrees, BeliefFromPrediction(100, 107)}) {
+      EXPECT_EQ(grounds_of(Runs(0.764, 0.007, 3), prediction), Grounds::kMeasuredLikely);
+    }
+    for (const Belief& prediction : {Belief{}, agrees}) {
+      EXPECT_EQ(grounds_of(Runs(0.95, 0.055), prediction), Grounds::kMeasuredLikely);
+    }
+  }
+}
+
+TEST(Judge, APredictionOfALossMakesNothingSure) {
+  for (const double predicted : {1.0, 1.02, 1.07, 37.0}) {
+    for (const double ratio : {0.6, 0.9, 0.95, 0.98, 0.99, 0.995, 1.0}) {
+      for (const double half : {0.001, 0.01, 0.03, 0.08}) {
+        for (const bool by_cpu_time : {false, true}) {
+          Evidence evidence = {.ratio = Runs(ratio, half, 5),
+                               .confidence = kConfidence,
+                               .prediction = BeliefFromPrediction(100, 100 * predicted)};
+          if (by_cpu_time) evidence.cpu_time = evidence.ratio;
+          EXPECT_NE(Judge(evidence).grounds, Grounds::kPredictedAndMeasured)
+              << predicted << " " << ratio << " " << half;
+        }
+      }
+    }
+  }
 }
 
 TEST(Judge, FewRunsAloneSureNothing) {
@@ -140,9 +177,22 @@ TEST(Belief, OfCpuTimeIsOffByHalfOfTheGainOrOnePercent) {
 
 TEST(Judge, WhatTakesLessCpuTimeIsTakenOnABusyMachine) {
   const Judgement judgement = JudgeBusy(1.0, 0.97);
-  EXPECT_EQ(judgement.grounds, Grounds::kPredictedAndMeasured);
+  EXPECT_EQ(judgement.grounds, Grounds::kCpuTime);
+  EXPECT_EQ(JudgeBusy(1.0, 0.97, /*does_subset_of_work=*/true).grounds, Grounds::kCpuTime);
   EXPECT_LT(judgement.belief.mean, std::log(0.98));
   EXPECT_EQ(JudgeBusy(1.0, 0.995).grounds, Grounds::kNotSure);
+}
+
+TEST(Judge, AGainOfCpuTimeThatIsNotSureMayBeMadeSureByAPrediction) {
+  const auto grounds_of = [](double predicted_ratio) {
+    return Judge({.ratio = {},
+                  .cpu_time = Runs(0.991, 0.004),
+                  .confidence = kConfidence,
+                  .prediction = BeliefFromPrediction(100, 100 * predicted_ratio)})
+        .grounds;
+  };
+  EXPECT_EQ(grounds_of(0.9), Grounds::kPredictedAndMeasured);
+  EXPECT_EQ(grounds_of(1.0), Grounds::kNotSure);
 }
 
 // Threads that find no core make one graph slower than the other by chance, for as long as a race.
@@ -159,7 +209,7 @@ TEST(Judge, NorDoFewRunsThatAgreeByChance) {
                   .prediction = {}});
   };
   EXPECT_EQ(judge(0.85, Runs(1.0, 0.004)).grounds, Grounds::kNotSure);
-  EXPECT_EQ(judge(1.15, Runs(0.96, 0.004)).grounds, Grounds::kPredictedAndMeasured);
+  EXPECT_EQ(judge(1.15, Runs(0.96, 0.004)).grounds, Grounds::kCpuTime);
   EXPECT_EQ(judge(0.85, {}).grounds, Grounds::kNotSure) << "it could not be run on one thread";
 }
 

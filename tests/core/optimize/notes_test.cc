@@ -199,5 +199,26 @@ TEST(NotesOnSnapshotTest, ASnapshotThatLacksMostOfTheKernelsIsNoted) {
   EXPECT_THAT(NotesOnSnapshot({}), IsEmpty());
 }
 
+TEST(NotesOnDisturbanceTest, SayWhatWasComparedInstead) {
+  Decision decision;
+  EXPECT_THAT(NotesOnDisturbance(decision), IsEmpty());
+  decision.disturbed = true;
+  EXPECT_THAT(NotesOnDisturbance(decision),
+              ElementsAre(HasSubstr("the times say less than usual")));
+  decision.original.disturbed = true;
+  EXPECT_THAT(NotesOnDisturbance(decision), ElementsAre(HasSubstr("instead: no time is known")));
+  decision.by_cpu_time = true;
+  EXPECT_THAT(NotesOnDisturbance(decision),
+              ElementsAre(HasSubstr("the CPU time of runs on one thread was compared instead")));
+}
+
+TEST_F(NotesOnReadingTest, WhereARuntimeRefusesTheModelAnotherDeviceIsNamed) {
+  const absl::Status refusal = absl::UnimplementedError("acme:Frobnicate is not registered");
+  const std::shared_ptr<Device> files = DeviceThatRunsFiles();
+  EXPECT_THAT(NotesOnRefusal(*files, refusal), ElementsAre(HasSubstr("--device cpu")));
+  EXPECT_THAT(NotesOnRefusal(*files, absl::ResourceExhaustedError("no memory")), IsEmpty());
+  EXPECT_THAT(NotesOnRefusal(*DeviceThatRunsGraphs(), refusal), IsEmpty());
+}
+
 }  // namespace
 }  // namespace quotient::optimize

@@ -80,6 +80,22 @@ TEST_F(ProfileModelTest, AModelThatCannotBeReadIsRefused) {
   EXPECT_FALSE(ProfileModel(files, options_, environment_, {}).ok());
 }
 
+TEST_F(ProfileModelTest, AModelThatTheDeviceCannotRunIsRefused) {
+  fake_.run_us = [](const kernels::KernelSpec& spec, int) -> absl::StatusOr<double> {
+    return absl::UnimplementedError("no kernel for " + spec.op);
+  };
+  EXPECT_THAT(Profile().status(),
+              HasReason(Reason::kModelUnsupported,
+                        HasSubstr("the device cpu cannot run this model: no kernel for ")));
+}
+
+TEST_F(ProfileModelTest, ADeviceThatFailsSaysNothingOfTheModel) {
+  fake_.run_us = [](const kernels::KernelSpec&, int) -> absl::StatusOr<double> {
+    return absl::UnavailableError("it is gone");
+  };
+  EXPECT_EQ(Profile().status().code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(ProfileModelTest, CanBeCancelled) {
   token_.Cancel();
   EXPECT_THAT(Profile().status(), HasReason(Reason::kCancelled, HasSubstr("")));

@@ -5,19 +5,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/optimize/package.h"
 #include "core/optimize/search_candidates.h"
 #include "core/optimize/variants.h"
 #include "core/optimize/why_not.h"
+#include "core/report/decision_text.h"
 #include "tests/core/optimize/stage_fixture.h"
 #include "tests/support/fake_device_kind.h"
+#include "tests/support/log_capture.h"
 
 namespace quotient::optimize {
 namespace {
@@ -199,6 +205,30 @@ TEST_F(RaceTest, OnABusyMachineGraphsRunOnOneThread) {
   ASSERT_EQ(Taken(race), "Add Sub");
   EXPECT_TRUE(race.decision->by_cpu_time);
   EXPECT_EQ(opened_, 2);
+}
+
+// Over all races, where candidates are numbered as in the report.
+TEST_F(RaceTest, TheLogSaysWhatTheReportSays) {
+  fake_.disturbed = [] { return true; };
+  options_.threads = 2;
+  overhead_us_ = SlowWithSubLast;
+  Search();
+  std::vector<std::string> logged;
+  std::vector<std::string> reported;
+  {
+    const testing::LogCapture log;
+    const RaceResult race = RaceThem();
+    ASSERT_OK(race.decision.status());
+    for (const std::string& line : report::DecisionLines(race.decision->considered)) {
+      reported.push_back(absl::StrCat("info ", line, "\n"));
+    }
+    std::ranges::copy_if(log.lines(), std::back_inserter(logged), [](const std::string& line) {
+      return absl::StrContains(line, "candidate");
+    });
+  }
+  ASSERT_GT(reported.size(), 1u);
+  EXPECT_EQ(logged, reported);
+  EXPECT_THAT(logged.front(), HasSubstr("by CPU time of one thread"));
 }
 
 TEST_F(RaceTest, OneThreadTellsItsCpuTimeByItself) {

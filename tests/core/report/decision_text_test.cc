@@ -13,9 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::vector<std::string> LinesOf(std::vector<Considered> considered) {
-  Report report;
-  report.considered = std::move(considered);
-  return DecisionLines(report);
+  return DecisionLines(considered);
 }
 
 TEST(DecisionTextTest, WithoutCandidatesThereAreNoLines) { EXPECT_THAT(LinesOf({}), IsEmpty()); }
@@ -49,31 +47,98 @@ TEST(DecisionTextTest, WhereTheMachineIsBusyCpuTimeIsNamed) {
                         .cpu_time_percent = PercentRange{1.5, 2.5},
                         .expected_percent = 2,
                         .taken = true}};
-  EXPECT_THAT(DecisionLines(report).front(),
+  EXPECT_THAT(DecisionLines(report.considered).front(),
               testing::HasSubstr("by CPU time of one thread 1.5 to 2.5 %, expected 2.0 %)"));
   EXPECT_THAT(IntervalText(report), testing::HasSubstr("CPU time"));
   report.considered[0].taken = false;
   EXPECT_THAT(IntervalText(report), testing::HasSubstr("quartiles"));
 }
 
-std::string GroundsOf(Outcome outcome, Grounds grounds) {
+TEST(DecisionTextTest, HowManyPairsOfRunsDecidedIsTold) {
+  EXPECT_THAT(
+      LinesOf({{.predicted_percent = 1,
+                .measured_percent = PercentRange{23.2, 24.5},
+                .pairs = 1,
+                .expected_percent = 23}}),
+      ElementsAre(testing::HasSubstr("measured 23.2 to 24.5 % in 1 pair of runs, expected")));
+}
+
+// The heading of a result that was taken like this.
+std::string GroundsOf(Considered taken) {
   Report report;
-  report.outcome = outcome;
-  report.considered = {{.grounds = Grounds::kPredictedAndMeasured},
-                       {.grounds = grounds, .taken = outcome == Outcome::kImproved}};
+  report.outcome = Outcome::kImproved;
+  taken.taken = true;
+  report.considered = {{.grounds = Grounds::kPredictedAndMeasured}, taken};
   return GroundsText(report);
 }
 
 TEST(DecisionTextTest, HeadingsSayOnWhatAnImprovementRests) {
-  EXPECT_EQ(GroundsOf(Outcome::kImproved, Grounds::kMeasured), "");
-  EXPECT_EQ(GroundsOf(Outcome::kImproved, Grounds::kSubsetOfWork),
-            "it does only a part of the work; the measurement alone does not tell");
-  EXPECT_EQ(GroundsOf(Outcome::kImproved, Grounds::kPredictedAndMeasured),
-            "by prediction and measurement together; the measurement alone does not tell");
-  EXPECT_EQ(GroundsOf(Outcome::kImproved, Grounds::kPredicted), "by prediction; nothing was run");
-  EXPECT_EQ(GroundsOf(Outcome::kNoImprovement, Grounds::kPredicted), "");
+  EXPECT_EQ(GroundsOf({.grounds = Grounds::kMeasured}), "");
+  EXPECT_EQ(GroundsOf({.grounds = Grounds::kPredicted}), "by prediction; nothing was run");
+  EXPECT_EQ(GroundsOf({.grounds = Grounds::kCpuTime, .cpu_time_percent = PercentRange{34, 36}}),
+            "by the CPU time of runs on one thread, since other work disturbed the machine");
+  const std::string likely = "likely by the measurement, but not surely: ";
+  EXPECT_EQ(GroundsOf({.grounds = Grounds::kMeasuredLikely,
+                       .measured_percent = PercentRange{23.2, 24.5},
+                       .pairs = 5}),
+            likely + "only 5 pairs of runs, which is too few");
+  EXPECT_EQ(GroundsOf({.grounds = Grounds::kMeasuredLikely,
+                       .measured_percent = PercentRange{-1, 9},
+                       .pairs = 6}),
+            likely + "noise leaves a doubt");
+  Report report;
+  report.considered = {{.grounds = Grounds::kPredicted}};
+  EXPECT_EQ(GroundsText(report), "") << "nothing was taken";
   // Reports of older servers lack the candidates.
   EXPECT_EQ(GroundsText({.outcome = Outcome::kImproved}), "");
+}
+
+TEST(DecisionTextTest, HeadingsSayWhyRunsAloneDoNotTell) {
+  struct Case {
+    Considered taken;
+    std::string why;
+  };
+  const std::vector<Case> cases = {
+      {{.measured_percent = PercentRange{-2, 3}, .pairs = 48},
+       "the measurement alone does not tell"},
+      {{.measured_percent = PercentRange{23.2, 24.5}, .pairs = 4},
+       "only 4 pairs of runs, which is too few"},
+      {{.measured_percent = PercentRange{0.2, 0.4}, .pairs = 48},
+       "the measured gain may be below half a percent"},
+      {{.measured_percent = PercentRange{1, 2}, .pairs = 48},
+       "the medians of the runs say otherwise"},
+      {{.cpu_time_percent = PercentRange{-1, 2}, .pairs = 48},
+       "the CPU time of runs on one thread does not tell"},
+      {{.cpu_time_percent = PercentRange{0.3, 0.6}, .pairs = 48},
+       "so small a gain in CPU time on one thread may be none with more"},
+      {{}, "its time is not known"},
+  };
+  for (Case each : cases) {
+    each.taken.grounds = Grounds::kSubsetOfWork;
+    EXPECT_EQ(GroundsOf(each.taken), "it does only a part of the work; " + each.why);
+    each.taken.grounds = Grounds::kPredictedAndMeasured;
+    const bool by_cpu_time = each.taken.cpu_time_percent.has_value();
+    EXPECT_EQ(GroundsOf(each.taken), std::string("by prediction and ") +
+                                         (by_cpu_time ? "CPU time" : "measurement") +
+                                         " together; " + each.why);
+  }
+}
+
+TEST(DecisionTextTest, AGainIsToldWithWhatItIs) {
+  Report report;
+  report.outcome = Outcome::kImproved;
+  report.original.measured.runs = report.optimized.measured.runs = 9;
+  report.speedup_percent = 12.34;
+  EXPECT_EQ(MeasuredGainText(report), "12.3 % faster");
+  report.speedup_interval = {11, 13};
+  report.considered = {{.grounds = Grounds::kMeasuredLikely, .taken = true}};
+  EXPECT_EQ(MeasuredGainText(report), "12.3 % faster");
+  report.considered[0].cpu_time_percent = {11, 13};
+  EXPECT_EQ(MeasuredGainText(report), "12.3 % less CPU time on one thread");
+  report.speedup_interval = {-1, 13};
+  EXPECT_EQ(MeasuredGainText(report), "") << "it may be a loss";
+  report.speedup_interval.reset();
+  EXPECT_EQ(MeasuredGainText(report), "") << "it is not known";
 }
 
 // Each reason, and whether a candidate that has it could have been taken.
@@ -91,6 +156,9 @@ TEST(DecisionTextTest, EachReasonIsASentence) {
       {Grounds::kSurelySlower, false, "not taken: it is surely slower"},
       {Grounds::kMeasured, true, "taken: it was measured to be faster"},
       {Grounds::kMeasured, false, "not taken: it was measured to be faster" + not_best},
+      {Grounds::kCpuTime, true, "taken: it takes less CPU time on one thread"},
+      {Grounds::kMeasuredLikely, true,
+       "taken: it was measured to be faster, likely but not surely"},
       {Grounds::kSubsetOfWork, true, "taken: " + subset},
       {Grounds::kSubsetOfWork, false, "not taken: " + subset + not_best},
       {Grounds::kPredictedAndMeasured, true, "taken: " + both},

@@ -20,16 +20,23 @@ inline Report Example() {
   report.speedup_percent = 25;
   report.predicted_speedup_percent = 20.1;
   report.speedup_interval = {23.5, 26.25};
-  report.considered = {
-      {{}, Grounds::kSurelySlower, 30, PercentRange{-4, -2}, PercentRange{-3.5, -2.5}, -3, 0.01},
-      {{"bad-merge"},
-       Grounds::kMeasured,
-       20,
-       PercentRange{23.5, 26.25},
-       std::nullopt,
-       24.5,
-       0.99,
-       true}};
+  report.considered = {{{},
+                        Grounds::kSurelySlower,
+                        30,
+                        PercentRange{-4, -2},
+                        PercentRange{-3.5, -2.5},
+                        12,
+                        -3,
+                        0.01},
+                       {{"bad-merge"},
+                        Grounds::kMeasured,
+                        20,
+                        PercentRange{23.5, 26.25},
+                        std::nullopt,
+                        40,
+                        24.5,
+                        0.99,
+                        true}};
   report.verification = {true, 1e-7, 1e-4, 2};
   report.verification.bindings = {{{{"<x>", {2, 3, 35}}}, "a <kind>", 11, 1}};
   report.verification.bindings_note = "a second binding would take too long to check";

@@ -41,9 +41,9 @@ TEST(ReportJsonTest, HoldsTheAnswersToQuestions) {
 }
 
 TEST(ReportJsonTest, EveryKindOfGroundsHasAName) {
-  for (const Grounds grounds :
-       {Grounds::kNotSure, Grounds::kSurelySlower, Grounds::kMeasured, Grounds::kSubsetOfWork,
-        Grounds::kPredictedAndMeasured, Grounds::kPredicted}) {
+  for (const Grounds grounds : {Grounds::kNotSure, Grounds::kSurelySlower, Grounds::kMeasured,
+                                Grounds::kCpuTime, Grounds::kMeasuredLikely, Grounds::kSubsetOfWork,
+                                Grounds::kPredictedAndMeasured, Grounds::kPredicted}) {
     EXPECT_EQ(GroundsOfName(GroundsName(grounds)), grounds);
   }
   EXPECT_EQ(GroundsOfName("a guess"), std::nullopt);
@@ -77,6 +77,8 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"bad-merge\"",
                           "\"cpu_time_percent\"",
                           "\"low\": -3.5",
+                          "\"pairs\": 40",
+                          "\"disturbed\": false",
                           "\"expected_percent\": 24.5",
                           "\"probability\": 0.99",
                           "\"taken\": true",

@@ -146,11 +146,19 @@ TEST_F(ProfileTest, AShortTableStillAddsUp) {
               HasSubstr("          30.0         15.0    2.00  the other 15 kinds of kernels\n"));
 }
 
+TEST_F(ProfileTest, OneOtherKindOfKernelIsOne) {
+  for (int i = 0; i < 26; ++i) profile_.kernels.push_back({.op = "Op", .predicted_us = 2});
+  EXPECT_THAT(ToTable(profile_), HasSubstr("           2.0            -       -  one other kind of "
+                                           "kernel\n"));
+}
+
 TEST_F(ProfileTest, TheJson) {
   DescribeKernels(graph_, cost_, std::vector<std::optional<double>>{11, 13, 7.5}, &profile_);
   const auto json = nlohmann::json::parse(ToJson(profile_));
   EXPECT_EQ(json["model"], "m<1>.onnx");
   EXPECT_EQ(json["device"]["threads"], 1);
+  EXPECT_EQ(json["device"]["hardware"], "AMD & sons");
+  EXPECT_TRUE(json["device"]["library"].is_null());
   EXPECT_EQ(json["predicted_us"], 23);
   EXPECT_EQ(json["kernels_us"], 31.5);
   EXPECT_EQ(json["kernels"][1]["times"], 2);
@@ -166,6 +174,7 @@ TEST_F(ProfileTest, ThePageHasADotPerKindOfKernelAndNothingThatRuns) {
     ++dots;
   EXPECT_EQ(dots, 2u);
   EXPECT_THAT(page, HasSubstr("m&lt;1&gt;.onnx"));
+  EXPECT_THAT(page, HasSubstr("profile by Quotient on cpu: AMD &amp; sons, 1 thread</div>"));
   EXPECT_THAT(page, HasSubstr("AMD &amp; sons"));
   EXPECT_THAT(page, Not(HasSubstr("<1>")));
   EXPECT_THAT(page, Not(HasSubstr("<script")));

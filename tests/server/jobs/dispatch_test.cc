@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "tests/server/support/log_capture.h"
 #include "tests/server/support/queue_fixture.h"
+#include "tests/support/log_capture.h"
 
 namespace quotient::jobs {
 namespace {

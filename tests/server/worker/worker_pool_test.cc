@@ -3,8 +3,8 @@
 #include "absl/synchronization/notification.h"
 #include "server/worker/leased_checkpoint.h"
 #include "tests/server/support/fake_runner.h"
-#include "tests/server/support/log_capture.h"
 #include "tests/server/support/queue_fixture.h"
+#include "tests/support/log_capture.h"
 
 namespace quotient::worker {
 namespace {

@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/fingerprint.h"
 #include "core/os/files.h"
+#include "core/timing/frame.h"
 #include "core/timing/record.h"
 #include "tests/core/kernels/cuda/smoke/smoke.h"
 
@@ -42,11 +43,11 @@ absl::StatusOr<std::set<std::string>> FingerprintsIn(const std::string& path) {
   rest.remove_prefix(timing::kFileMagicSize);
   while (!rest.empty()) {
     const timing::DecodeResult decoded = timing::DecodeRecord(rest);
-    if (decoded.outcome == timing::DecodeResult::Outcome::kShort) break;
+    const bool is_damaged = decoded.outcome == timing::DecodeResult::Outcome::kDamaged;
     if (decoded.outcome == timing::DecodeResult::Outcome::kRecord) {
       fingerprints.insert(decoded.record.fingerprint);
     }
-    rest.remove_prefix(decoded.size);
+    rest.remove_prefix(is_damaged ? timing::BytesBeforeWholeFrame(rest) : decoded.size);
   }
   return fingerprints;
 }
