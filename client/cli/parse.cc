@@ -125,8 +125,8 @@ class Parser {
     return Invalid(absl::StrCat("--onnxruntime has no effect with --device ", device));
   }
 
-  // Returns an error if an output file is also an input file. Weights of the model in files of
-  // their own are not known here.
+  // Returns an error if an output file is also an input file, but for the result. Weights of the
+  // model in files of their own are not known here.
   absl::Status CheckInputsStay() const {
     if (command_.bit == kSubmit) return absl::OkStatus();  // Its --output is only a name.
     const bool reads_model = command_.completion == Completion::kModelFile;
@@ -143,6 +143,8 @@ class Parser {
     for (const auto& [input, from] : inputs) {
       for (const auto& [output, to] : outputs) {
         if (from.empty() || to.empty() || !os::SameFile(from, to)) continue;
+        // A model may be optimized in its place: the result replaces it in one step.
+        if (input == command_.positional && output == "--output") continue;
         return Invalid(absl::StrCat(input, " and ", output, " are the same file, ", Escaped(to)));
       }
     }

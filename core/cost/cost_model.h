@@ -41,9 +41,9 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
   // The best estimate available now: the measurement if there is one that can be relied on
-  // (timing::Timing::is_reliable), else the prior. The prior is
-  // optimistic (a roofline at what the device can do at best), so that a search tries kernels it
-  // knows nothing about. Requests no measurement and returns at once. Thread-safe; never fails.
+  // (timing::Timing::is_reliable), else the prior. The prior is optimistic (a roofline at what the
+  // device can do at best), so that a search tries kernels it knows nothing about. Requests no
+  // measurement and returns at once. Thread-safe; never fails.
   virtual KernelCost Estimate(const kernels::KernelSpec& spec) = 0;
   // The prior alone, even if the kernel was measured. A search falls back on it where a busy
   // machine makes measurements wrong. Thread-safe; never fails.

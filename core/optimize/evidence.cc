@@ -85,7 +85,7 @@ Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& cand
 
 bool IsDoubtful(const timing::RatioStatistics& ratio, double confidence, const Belief& prediction) {
   if (!ratio.surely_faster() && !ratio.surely_slower()) return false;
-  if (ratio.surely_faster() && ratio.value > 1 - kMostOfPlacement) return true;
+  if (ratio.surely_faster() && ratio.interval.high > 1 - kMostOfPlacement) return true;
   // Where nothing is predicted, no gain is expected.
   const Belief expected = std::isinf(prediction.sd) ? Belief{0, kSdOfPrediction} : prediction;
   const Belief runs = BeliefFromRuns(ratio, confidence);

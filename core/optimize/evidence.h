@@ -39,8 +39,8 @@ Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence
 // are optimistic.
 Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate);
 // Whether what runs show should be seen once more, of the graphs compiled anew: that a graph is
-// surely faster, by no more than another place in memory can make it, or that it is surely faster
-// or slower where the prediction speaks surely (95 %) of another ratio.
+// surely faster, perhaps by no more than another place in memory can make it, or that it is surely
+// faster or slower where the prediction speaks surely (95 %) of another ratio.
 bool IsDoubtful(const timing::RatioStatistics& ratio, double confidence, const Belief& prediction);
 Belief Combine(const Belief& a, const Belief& b);
 // The probability that the logarithm of the ratio is below `bound`.

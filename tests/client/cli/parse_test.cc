@@ -263,7 +263,7 @@ TEST(ParseTest, WhatIsReadIsNotWrittenOver) {
   EXPECT_OK(Parse("optimize", {"m.onnx", "--device-snapshot", file.c_str(), "-o", "out.onnx"}));
 }
 
-TEST(ParseTest, TheModelIsNotWrittenOver) {
+TEST(ParseTest, NothingButTheResultIsWrittenOverTheModel) {
   const testing::TempDir dir;
   const std::string model = dir / "m.onnx", link = dir / "link", data = dir / "out.onnx.data";
   std::ofstream(model) << "a model";
@@ -271,7 +271,7 @@ TEST(ParseTest, TheModelIsNotWrittenOver) {
   std::filesystem::create_symlink(model, link);
   const auto is_refused = HasReason(Reason::kOptionInvalid, HasSubstr("are the same file"));
   for (const std::string& path : {model, link}) {
-    EXPECT_THAT(Parse("optimize", {model.c_str(), "-o", path.c_str()}), is_refused);
+    EXPECT_OK(Parse("optimize", {model.c_str(), "-o", path.c_str()}));
     EXPECT_THAT(Parse("optimize", {path.c_str(), "-o", "o", "--report", model.c_str()}),
                 is_refused);
     EXPECT_THAT(Parse("optimize", {model.c_str(), "-o", "o", "--html", path.c_str()}), is_refused);
