@@ -104,10 +104,7 @@ absl::Status HelperClient::Start() {
   sockets.theirs.Close();
   process_ = std::make_unique<Process>(Process{++processes_, *std::move(folder), *std::move(child),
                                                Channel(std::move(sockets.ours))});
-  const absl::StatusOr<Reply> greeted = [&] {
-    const Waiting waiting(this);
-    return Receive({.seconds = options_.load_seconds});
-  }();
+  const absl::StatusOr<Reply> greeted = AwaitGreeting();
   if (!greeted.ok()) {
     process_.reset();
     return MakeError(Reason::kDeviceNotPresent, greeted.status().message());
@@ -349,6 +346,11 @@ absl::StatusOr<HelperClient::Reply> HelperClient::Ask(const Call& call) {
     return Bury(sent, call.seconds);
   }
   return Receive(call);
+}
+
+absl::StatusOr<HelperClient::Reply> HelperClient::AwaitGreeting() {
+  const Waiting waiting(this);
+  return Receive({.seconds = options_.load_seconds});
 }
 
 absl::StatusOr<HelperClient::Reply> HelperClient::Receive(const Call& call) {

@@ -191,6 +191,7 @@ class HelperClient {
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> AskSession(SessionId id, const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> Ask(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Reply> AwaitGreeting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> Receive(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountFailure() ABSL_LOCKS_EXCLUDED(state_mutex_);
   // Ends the process, with which talking failed because of `why`. Returns the error that this is.
