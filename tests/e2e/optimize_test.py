@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 import unittest
 
@@ -203,10 +204,26 @@ class CommandLineTest(harness.TestCase):
         before = {path: path.read_bytes() for path in self.folder.iterdir()}
         for output in ("m.onnx", "weights.bin", "link"):
             for option in ("-o", "--report", "--html"):
+                if (output, option) == ("m.onnx", "-o"):
+                    continue  # A model may be optimized in its place.
                 outputs = ("-o", "out.onnx") if option != "-o" else ()
                 result = self.quotient("optimize", "m.onnx", "--local", *outputs, option, output)
                 self.assert_code(result, 2, output)
         self.assertEqual({path: path.read_bytes() for path in self.folder.iterdir()}, before)
+
+    def test_a_model_is_optimized_in_its_place(self):
+        models.with_external_data(models.branches(), self.folder / "m.onnx", "weights.bin")
+        original = self.folder / "original"
+        original.mkdir()
+        for name in ("m.onnx", "weights.bin"):
+            shutil.copy(self.folder / name, original)
+        result = self.quotient("optimize", "m.onnx", "-o", "m.onnx", "--local", "--device",
+                               "model:h200")
+        self.assert_code(result, 0)
+        self.assertIn("improved on", result.out)
+        run_both(self, original / "m.onnx", self.folder / "m.onnx")
+        self.assertEqual((self.folder / "weights.bin").read_bytes(),
+                         (original / "weights.bin").read_bytes())
 
     def test_a_file_beyond_the_limit_of_the_system_is_told(self):
         def limit_files():
