@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/digest.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/alignment.h"
 #include "core/kernels/kernel_spec.h"

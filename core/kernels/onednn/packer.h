@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/digest.h"
 #include "core/kernels/cpu/kernel.h"
 #include "core/kernels/onednn/aligned_buffer.h"
 #include "core/kernels/onednn/constant_pool.h"

@@ -341,10 +341,7 @@ absl::StatusOr<HelperClient::Reply> HelperClient::Ask(const Call& call) {
   const Waiting waiting(this);
   const absl::Status sent =
       process_->channel.Send(call.request, call.blobs, DeadlineIn(call.seconds));
-  if (!sent.ok()) {
-    CountFailure();
-    return Bury(sent, call.seconds);
-  }
+  if (!sent.ok()) return Fail(sent, call.seconds);
   return Receive(call);
 }
 
@@ -357,12 +354,14 @@ absl::StatusOr<HelperClient::Reply> HelperClient::Receive(const Call& call) {
   Reply reply;
   const absl::Status received = process_->channel.Receive(call.most_bytes, DeadlineIn(call.seconds),
                                                           &reply.answer, &reply.blobs);
-  if (!received.ok()) {
-    CountFailure();
-    return Bury(received, call.seconds);
-  }
+  if (!received.ok()) return Fail(received, call.seconds);
   if (reply.answer.code() == 0) return reply;
   return absl::Status(static_cast<absl::StatusCode>(reply.answer.code()), reply.answer.message());
+}
+
+absl::Status HelperClient::Fail(const absl::Status& why, double seconds) {
+  CountFailure();
+  return Bury(why, seconds);
 }
 
 absl::Status HelperClient::Bury(const absl::Status& why, double seconds) {

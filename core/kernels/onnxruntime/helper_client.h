@@ -194,6 +194,8 @@ class HelperClient {
   absl::StatusOr<Reply> AwaitGreeting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> Receive(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountFailure() ABSL_LOCKS_EXCLUDED(state_mutex_);
+  // Buries the process that a call has no answer of.
+  absl::Status Fail(const absl::Status& why, double seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the process, with which talking failed because of `why`. Returns the error that this is.
   absl::Status Bury(const absl::Status& why, double seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
