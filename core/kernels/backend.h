@@ -164,6 +164,10 @@ class Backend {
   // failure. Thread-safe and fast.
   virtual void EndHungCalls(double /*seconds*/) const {}
 
+  // Gives back what a device keeps for nothing in particular, such as an idle process, until it is
+  // needed again: for callers who are about to use another one. Thread-safe.
+  virtual void Rest() {}
+
   // Does the slow part of compiling kernels, which does not need the device, so that Compile is
   // fast later. Returns early if `stop` is set. Thread-safe. Errors are reported by Compile.
   virtual void Prepare(std::span<const KernelSpec>, const StopCondition& /*stop*/) const {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -12,6 +13,7 @@
 #include "core/optimize/footprint.h"
 #include "core/optimize/memory.h"
 #include "core/optimize/notes.h"
+#include "core/timing/lane.h"
 
 namespace quotient::optimize {
 namespace {
@@ -47,6 +49,11 @@ absl::StatusOr<Baseline> Predict(const Job& job, const Original& original) {
   const model::Graph& graph = original.prepared.cut.graph;
   Device& device = *original.device;
   Baseline baseline{.original = original};
+  if (device.backend() != nullptr) {
+    QUOTIENT_ASSIGN_OR_RETURN(const cost::GraphCost expected,
+                              cost::EstimateGraph(graph, device.costs()));
+    job.budget.FitTo(expected.total_us * 1e-6);
+  }
   // The kernels of the file come first, because the search, which needs those of the partition, can
   // wait for them itself.
   std::optional<cost::GraphCost> of_file;
@@ -101,6 +108,26 @@ absl::StatusOr<std::variant<Original, Unusable>> ReadOriginal(const Job& job) {
   return Unusable{
       std::move(device),
       {alternatives.status(), std::move(prepared.model), std::move(prepared.stale_declarations)}};
+}
+
+bool MoveToOneThread(const Job& job, Original* original) {
+  Device& device = *original->device;
+  const int threads = device.threads();
+  const bool is_cpu =
+      device.backend() != nullptr && device.arithmetic() == verify::DeviceArithmetic::kHost;
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (!is_cpu || threads == 1 || threads > cores) return false;
+  bool is_free = false;
+  device.lane()->Run([&] {
+    const timing::Lane::Quiet quiet(device.lane());
+    is_free = job.environment.has_free_cores(threads);
+  });
+  if (is_free) return false;
+  auto alone = job.environment.devices->Get(job.options.device, 1);
+  if (!alone.ok()) return false;
+  device.backend()->Rest();
+  original->device = *std::move(alone);
+  return true;
 }
 
 report::KernelCounts CountKernels(const cost::GraphCost& cost) {

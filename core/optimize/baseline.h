@@ -41,6 +41,11 @@ struct Unusable {
 // still be returned as it came.
 absl::StatusOr<std::variant<Original, Unusable>> ReadOriginal(const Job& job);
 
+// Where the device is a processor with several threads, and other work takes the cores that these
+// would need, opens it for one thread instead: the CPU time of one is hardly changed by such work
+// (DECISION.md). Returns whether it did. Waits for the timing lane.
+bool MoveToOneThread(const Job& job, Original* original);
+
 // An original with its predicted cost. Borrows the original.
 struct Baseline {
   const Original& original;

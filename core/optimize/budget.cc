@@ -22,6 +22,9 @@ constexpr double kMostMeasuringSeconds = 30;
 // What a job takes at most of its budget, as far as that can be foreseen: less than one and a half
 // times of it, because what is foreseen is off by some percent.
 constexpr double kMostOfJob = 1.4;
+// What a model has use for: so many runs of it, or these seconds if they are more.
+constexpr double kUsefulRuns = 300;
+constexpr double kLeastUsefulSeconds = 7;
 // What questions may take, of the budget and at most.
 constexpr double kQuestionsShare = 0.1;
 constexpr double kMostQuestionSeconds = 2;
@@ -33,6 +36,13 @@ Budget::Budget(const Options& options, const Clock& clock)
       start_ns_(clock.NowNs()),
       seconds_(options.budget_seconds),
       search_seconds_(options.search_budget_seconds) {}
+
+void Budget::FitTo(double run_seconds) {
+  if (search_seconds_ > 0) return;
+  const double useful = std::max(kUsefulRuns * run_seconds, kLeastUsefulSeconds);
+  const double times_the_usual = std::max(1.0, seconds_ / Options().budget_seconds);
+  seconds_ = std::min(seconds_.load(), times_the_usual * useful);
+}
 
 double Budget::SecondsUntil(double share) const {
   return std::max(0.0, share * seconds_ - clock_.SecondsSince(start_ns_));
@@ -52,7 +62,7 @@ StopCondition Budget::ForRescue(const StopCondition& stop) const {
 
 SearchTime Budget::ForSearch(double late_seconds) const {
   const bool is_own = search_seconds_ > 0;
-  const double wanted = is_own ? search_seconds_ : seconds_;
+  const double wanted = is_own ? search_seconds_ : seconds_.load();
   const double share = SecondsUntil(is_own ? 1 : kSearchEnd);
   const double possible = (SecondsUntil(kMostOfJob) - late_seconds) / (1 + kSearchGrace);
   const double left = std::max(std::min(share, possible), kLeastSearch * seconds_);

@@ -13,9 +13,16 @@
 // Questions (Options::why_not) are answered behind the search, in a tenth of the budget and in 2
 // seconds at most.
 //
+// A model that runs in milliseconds has no use for all of that, because its kernels and its races
+// are as short as its runs. So it gets what about 300 runs take, or 7 s if that is more, whatever a
+// busy machine could still be asked. Of a budget beyond the usual one it gets as much more.
+//
 // A phase that begins late still gets the least that it needs to be of any use, and what has been
 // begun (one check of a graph, one run) is not broken off. No result is returned unchecked, so a
 // job takes at least as long as evaluating the original and one candidate on all sets of inputs.
+
+#include <atomic>
+#include <cstdint>
 
 #include "core/base/clock.h"
 #include "core/base/stop.h"
@@ -34,6 +41,11 @@ class Budget {
  public:
   // The budget of a job that begins now.
   Budget(const Options& options, const Clock& clock);
+
+  // Where models are run, before the time of any other phase is asked for: takes away what one that
+  // is expected to run in `run_seconds` has no use for. A search that was given a budget of its own
+  // gets it.
+  void FitTo(double run_seconds);
 
   // `stop`, and the end of the time that each phase has.
   StopCondition ForBaseline(const StopCondition& stop) const { return Until(kBaselineEnd, stop); }
@@ -69,7 +81,7 @@ class Budget {
 
   const Clock& clock_;
   const int64_t start_ns_;
-  const double seconds_;         // Options::budget_seconds
+  std::atomic<double> seconds_;  // Options::budget_seconds, or what FitTo left of it.
   const double search_seconds_;  // Options::search_budget_seconds
 };
 

@@ -179,9 +179,14 @@ absl::StatusOr<Contest> RunDisturbed(const MeasureContext& context, const Contes
     return absl::ResourceExhaustedError("no memory is left");
   };
   std::vector<std::string> failed;
+  // The two devices take turns, and so do their processes with the memory that these have come to.
   const auto run = [&]() -> absl::StatusOr<Contest> {
+    context.backend.Rest();
     QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, context.one_thread());
-    return OneThreadRace(context, *device).Run(contest, start_ns, stop, &failed);
+    absl::StatusOr<Contest> shown =
+        OneThreadRace(context, *device).Run(contest, start_ns, stop, &failed);
+    device->backend()->Rest();
+    return shown;
   };
   absl::StatusOr<Contest> alone = WithinMemory(run, no_memory);
   if (alone.ok()) std::ranges::move(failed, std::back_inserter(*failures));

@@ -53,6 +53,8 @@ class Device {
   }
   // The backend's health: DEVICE_LOST once the device has failed. OK where there is no backend.
   absl::Status health() const;
+  // How many threads a kernel runs on.
+  int threads() const { return costs_->partition().threads; }
   timing::TimingService* timings() { return measuring_.service.get(); }
   // Where kernels and graphs are run. Null where nothing can be run.
   timing::Lane* lane() { return measuring_.lane; }

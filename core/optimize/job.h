@@ -14,14 +14,14 @@
 
 namespace quotient::optimize {
 
-// Everything but the last two is borrowed.
+// Everything but the last is borrowed.
 struct Job {
   std::span<const rules::Family> families;  // The rules that may be applied.
   const ModelFiles& files;
   const Options& options;  // Valid, and Options::device names one device (never "auto").
   const Environment& environment;
   const StopCondition& stop;
-  const Budget budget;
+  Budget& budget;
   int threads = 1;
 };
 

@@ -170,6 +170,12 @@ Notes NotesOnSnapshot(const report::KernelCounts& kernels) {
       "optimized on the device itself")};
 }
 
+Notes NotesOnOneThread(int threads) {
+  return {absl::StrCat("other work on this machine had the cores that ", threads,
+                       " threads would have needed, so kernels and graphs ran on one thread: "
+                       "predicted and measured times, and gains, are those of one thread")};
+}
+
 Notes NotesOnDisturbance(const Decision& decision) {
   if (!decision.disturbed) return {};
   const std::string what = "other work on this machine interrupted most runs";

@@ -29,6 +29,9 @@ std::vector<std::string> NotesOnObjections(const onnx::Model& original, const on
 // other models.
 std::vector<std::string> NotesOnSnapshot(const report::KernelCounts& kernels);
 
+// A note that kernels and graphs ran on one thread instead of so many (MoveToOneThread).
+std::vector<std::string> NotesOnOneThread(int threads);
+
 // A note if other work on the machine disturbed most runs: what was compared instead, if anything.
 std::vector<std::string> NotesOnDisturbance(const Decision& decision);
 

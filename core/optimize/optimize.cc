@@ -197,8 +197,10 @@ class Run {
       record_.Note(unusable->model.stale_declarations);
       return read;
     }
-    const Original& original = std::get<Original>(read);
+    Original& original = std::get<Original>(read);
     QUOTIENT_RETURN_IF_ERROR(original.device->health());
+    const int threads = original.device->threads();
+    if (MoveToOneThread(job_, &original)) record_.Note(NotesOnOneThread(threads));
     record_.Note(NotesOnReading(original, job_.options));
     record_.report().cut_nodes = original.prepared.cut.cut_nodes;
     return read;
@@ -342,12 +344,13 @@ absl::StatusOr<Result> OptimizeByRules(std::span<const rules::Family> families,
   const int threads = options.ThreadsToUse();
   Options resolved = options;
   QUOTIENT_ASSIGN_OR_RETURN(resolved.device, environment.devices->Resolve(options.device, threads));
+  Budget budget(resolved, environment.clock);
   const Job job = {.families = families,
                    .files = files,
                    .options = resolved,
                    .environment = environment,
                    .stop = stop,
-                   .budget = Budget(resolved, environment.clock),
+                   .budget = budget,
                    .threads = threads};
   return Run(job, progress).Execute();
 }

@@ -7,6 +7,7 @@
 //
 // Blocks. Thread-safe: measurements of concurrent calls take turns.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@
 #include "core/base/progress.h"
 #include "core/base/stop.h"
 #include "core/optimize/options.h"
+#include "core/os/free_cores.h"
 #include "core/report/report.h"
 #include "core/timing/rule_store.h"
 
@@ -66,6 +68,8 @@ struct Environment {
   CheckpointSlot* checkpoint = nullptr;
   // Where a job leaves what its rules did. Borrowed. Null means that it is not kept.
   const timing::RuleStore* rule_store = nullptr;
+  // Whether so many threads find a core each. Tests decide that themselves.
+  std::function<bool(int threads)> has_free_cores = os::HasFreeCores;
 };
 
 // Fails with OPTION_INVALID, with the errors of reading a model that is malformed, hostile or too

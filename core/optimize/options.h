@@ -29,8 +29,9 @@ struct Options {
   // The search that grows the e-graph: a name of core/search.
   std::string strategy = "mcts";
 
-  // Bounds all phases of the job together, in seconds. What has been begun is brought to an end,
-  // and a result is checked however long that takes (core/optimize/budget.h).
+  // Bounds all phases of the job together, in seconds. A model that runs in milliseconds takes less
+  // where it is run. What has been begun is brought to an end, and a result is checked however long
+  // that takes (core/optimize/budget.h).
   double budget_seconds = 30;
 
   // Bounds the search alone, in seconds. At most the budget. 0 means the share that the search has

@@ -100,12 +100,13 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
   Options resolved = options;
   QUOTIENT_ASSIGN_OR_RETURN(resolved.device, environment.devices->Resolve(options.device, threads));
   resolved.budget_seconds = std::numeric_limits<double>::infinity();  // All kernels are wanted.
+  Budget budget(resolved, environment.clock);
   const Job job{.families = {},
                 .files = files,
                 .options = resolved,
                 .environment = environment,
                 .stop = stop,
-                .budget = Budget(resolved, environment.clock),
+                .budget = budget,
                 .threads = threads};
   QUOTIENT_ASSIGN_OR_RETURN(const auto read, ReadOriginal(job));
   if (const Unusable* const unusable = std::get_if<Unusable>(&read)) return unusable->model.why;

@@ -54,7 +54,7 @@ class Racer {
   std::function<absl::StatusOr<std::shared_ptr<Device>>()> OneThread(const Device& device) const {
     const bool is_cpu = device.arithmetic() == verify::DeviceArithmetic::kHost;
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-    if (!is_cpu || job_.threads == 1 || job_.threads > cores) return nullptr;
+    if (!is_cpu || device.threads() == 1 || device.threads() > cores) return nullptr;
     return [this] { return job_.environment.devices->Get(job_.options.device, 1); };
   }
 
@@ -68,7 +68,7 @@ class Racer {
                                     .backend = *device.backend(),
                                     .lane = *device.lane(),
                                     .plans = device.plans(),
-                                    .options = {.threads = job_.threads,
+                                    .options = {.threads = device.threads(),
                                                 .graphs_at_once = GraphsAtOnce(device),
                                                 .seconds = seconds,
                                                 .arithmetic = device.arithmetic()},
@@ -92,7 +92,7 @@ class Racer {
         .checker = checker_->checker,
         .budget = job_.budget,
         .stop = job_.stop,
-        .threads = job_.threads,
+        .threads = baseline_.original.device->threads(),
         .seconds_per_candidate = seconds_per_candidate,
         .take_same_time = [this](const Packaged& a,
                                  const Packaged& b) { return TakeSameTime(baseline_, a, b); },

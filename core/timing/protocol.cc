@@ -57,6 +57,9 @@ class Series {
         improved_in_round_ = rounds_;
       minimum_ = minimum_ == 0 ? us : std::min(minimum_, us);
     }
+    if (rounds_ >= protocol_.fewest_rounds && sampled_us_ >= protocol_.budget_us) {
+      max_rounds_ = std::min(max_rounds_, rounds_);
+    }
     if (rounds_ == max_rounds_) goes_on_ = !clean_.empty() && !enough_clean();
   }
 

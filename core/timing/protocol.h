@@ -45,7 +45,7 @@ struct Protocol {
   double improvement = 0.01;  // Least relative change of the minimum that is an improvement.
   int min_clean_samples = 5;
   // A slow kernel gets fewer than max_rounds, so that all its samples together take about
-  // budget_us, but at least fewest_rounds.
+  // budget_us, whatever a device's own clock says of them, but at least fewest_rounds.
   double budget_us = 60'000;
   int fewest_rounds = 3;
   int max_retries = 1;       // How often noisy kernels are timed again.

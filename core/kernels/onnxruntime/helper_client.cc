@@ -161,6 +161,11 @@ void HelperClient::EndHungCall(double seconds) {
   pending_.child->Kill();
 }
 
+void HelperClient::Rest() {
+  const absl::MutexLock lock(&mutex_);
+  if (IsRunning() && process_->loaded == 0) process_.reset();
+}
+
 HelperClient::Waiting::Waiting(HelperClient* client) : client_(*client) {
   const absl::MutexLock lock(&client_.state_mutex_);
   client_.pending_ = {client->process_->child.get(), Clock::System().NowNs()};
@@ -181,6 +186,7 @@ absl::StatusOr<SessionId> HelperClient::LoadFrom(const ModelFile& file, onnx::Co
                             ModelFiles::Write(process_->folder->path(), file, copies));
   process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
   QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, Ask(call));
+  ++process_->loaded;
   if (dump != nullptr) {
     QUOTIENT_ASSIGN_OR_RETURN(*dump, files.ReadDump());
   }
@@ -222,7 +228,8 @@ absl::StatusOr<std::vector<OutputSummary>> HelperClient::Keep(SessionId id,
   keep.set_session(id.session);
   keep.set_store(store->store);
   keep.mutable_values()->Assign(values.begin(), values.end());
-  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskSession(id, call));
+  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply,
+                            AskSession(id, call, /*unloads=*/store->store == 0 ? 0 : 1));
   *store = {id.process, reply.answer.kept().store()};
   std::vector<OutputSummary> summaries;
   for (const ort::v1::Kept::Output& output : reply.answer.kept().outputs()) {
@@ -295,7 +302,7 @@ absl::StatusOr<std::vector<model::Tensor>> HelperClient::Fetch(
 absl::StatusOr<std::vector<RecordedKernel>> HelperClient::TakeRecords(SessionId id) {
   Call call{.seconds = options_.run_seconds};
   call.request.mutable_take_records()->set_session(id.session);
-  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskSession(id, call));
+  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskSession(id, call, /*unloads=*/1));
   std::vector<RecordedKernel> kernels;
   for (const ort::v1::Records::Kernel& kernel : reply.answer.records().kernels()) {
     kernels.push_back(
@@ -308,7 +315,7 @@ void HelperClient::Unload(SessionId id) {
   if (!Has(id)) return;
   Call call{.seconds = options_.run_seconds};
   call.request.mutable_unload()->set_session(id.session);
-  const absl::Status status = AskSession(id, call).status();
+  const absl::Status status = AskSession(id, call, /*unloads=*/1).status();
   if (!status.ok()) {
     Log().warn("a model of ONNX Runtime could not be unloaded: {}", std::string(status.message()));
   }
@@ -328,13 +335,16 @@ bool HelperClient::IsRunning() {
   return false;
 }
 
-absl::StatusOr<HelperClient::Reply> HelperClient::AskSession(SessionId id, const Call& call) {
+absl::StatusOr<HelperClient::Reply> HelperClient::AskSession(SessionId id, const Call& call,
+                                                             int unloads) {
   const absl::MutexLock lock(&mutex_);
   if (process_ == nullptr || process_->number != id.process) {
     CountFailure();
     return NoSuchProcess();
   }
-  return Ask(call);
+  QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
+  process_->loaded -= unloads;
+  return reply;
 }
 
 absl::StatusOr<HelperClient::Reply> HelperClient::Ask(const Call& call) {

@@ -109,6 +109,8 @@ class HelperClient {
   // Ends the process if the call in progress has waited for so long. The call fails with
   // DEADLINE_EXCEEDED.
   void EndHungCall(double seconds);
+  // Ends the process if nothing is loaded in it. The next Load starts another.
+  void Rest();
 
   // Loads a model. Also fails with DEVICE_NOT_PRESENT if a new process is needed and cannot be had.
   absl::StatusOr<SessionId> Load(const ModelFile& file, Level level);
@@ -144,6 +146,7 @@ class HelperClient {
     std::unique_ptr<HelperFolder> folder;
     std::unique_ptr<os::ChildProcess> child;
     Channel channel;
+    int64_t loaded = 0;  // Sessions and stores, at most.
   };
   // What an answer consists of.
   struct Reply {
@@ -189,7 +192,9 @@ class HelperClient {
   absl::StatusOr<SessionId> LoadFrom(const ModelFile& file, onnx::Copies copies,
                                      const ort::v1::Load& load, Dump* dump)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<Reply> AskSession(SessionId id, const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `unloads`: how many sessions and stores less are loaded after the call.
+  absl::StatusOr<Reply> AskSession(SessionId id, const Call& call, int unloads = 0)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> Ask(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> AwaitGreeting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> Receive(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

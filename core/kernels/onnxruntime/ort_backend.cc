@@ -46,6 +46,7 @@ class OrtBackend : public Backend {
   absl::Status health() const override { return client_->health(); }
   int64_t failures() const override { return client_->failures(); }
   void EndHungCalls(double seconds) const override { client_->EndHungCall(seconds); }
+  void Rest() override { client_->Rest(); }
 
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const override {

@@ -86,17 +86,16 @@ class LoadedModel {
 
 class TimedKernel : public CompiledKernel {
  public:
-  // `constant_bytes` are those of one copy.
-  static absl::StatusOr<std::unique_ptr<CompiledKernel>> Create(LoadedModel once, LoadedModel many,
-                                                                int copies, int64_t constant_bytes,
-                                                                int64_t bytes) {
-    std::unique_ptr<TimedKernel> kernel(
-        new TimedKernel(std::move(once), std::move(many), copies,
-                        copies * constant_bytes >= kBeyondSecondLevelCaches, bytes));
-    // So that the first sample already knows what the smaller model takes.
-    for (int i = 0; i < 3; ++i) QUOTIENT_RETURN_IF_ERROR(kernel->RunBoth(1).status());
-    return kernel;
-  }
+  // `once_us` is the least time of a run of `once` so far, and `constant_bytes` are those of one
+  // copy.
+  TimedKernel(LoadedModel once, double once_us, LoadedModel many, int copies,
+              int64_t constant_bytes, int64_t bytes)
+      : once_(std::move(once)),
+        many_(std::move(many)),
+        copies_(copies),
+        in_turns_(copies * constant_bytes >= kBeyondSecondLevelCaches),
+        bytes_(bytes),
+        least_once_us_(once_us) {}
 
   absl::Status Run(int times) override {
     const int more = copies_ - 1;
@@ -120,13 +119,6 @@ class TimedKernel : public CompiledKernel {
   // Copies with fewer constants find them in the same cache, however often the two models run.
   static constexpr int64_t kBeyondSecondLevelCaches = int64_t{1} << 20;
 
-  TimedKernel(LoadedModel once, LoadedModel many, int copies, bool in_turns, int64_t bytes)
-      : once_(std::move(once)),
-        many_(std::move(many)),
-        copies_(copies),
-        in_turns_(in_turns),
-        bytes_(bytes) {}
-
   // Runs both models so often, and says what the larger one took.
   absl::StatusOr<DeviceReading> RunBoth(int runs) {
     QUOTIENT_ASSIGN_OR_RETURN(const DeviceReading once, once_.Run(runs));
@@ -141,7 +133,7 @@ class TimedKernel : public CompiledKernel {
   const int64_t bytes_;
   // The least time of a run of once_ so far. Noise only ever adds to a time, and what it adds here
   // would make the kernel look faster.
-  double least_once_us_ = std::numeric_limits<double>::infinity();
+  double least_once_us_;
   DeviceReading reading_;
 };
 
@@ -274,8 +266,8 @@ absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
   QUOTIENT_ASSIGN_OR_RETURN(const onnx::RepeatedModel copied,
                             onnx::RepeatNodes(timed.model, copies, timed.borders));
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel many, LoadRepeated(client, timed, copied));
-  return TimedKernel::Create(std::move(once), std::move(many), copies, timed.constant_bytes,
-                             BytesHeld(spec, timed, 1 + copies));
+  return std::make_unique<TimedKernel>(std::move(once), once_us, std::move(many), copies,
+                                       timed.constant_bytes, BytesHeld(spec, timed, 1 + copies));
 }
 
 }  // namespace quotient::kernels::onnxruntime

@@ -33,7 +33,27 @@ class BaselineTest : public StageTest {
     environment_.device_snapshot = snapshot_;
   }
 
+  // Lets the job use a device with so many threads where it is opened first, and with one after
+  // that. `fails` says whether it can only be opened once.
+  void UseThreads(int threads, bool fails = false) {
+    UseDevice([this, threads,
+               fails](absl::string_view) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
+      if (fails && opened_ > 0) return MakeError(Reason::kDeviceNotPresent, "there is none");
+      return kernels::fake::NewFakeBackend(&clock_, {.threads = opened_++ == 0 ? threads : 1});
+    });
+    options_.threads = threads;
+  }
+  // Other work has the cores that several threads would need.
+  void KeepCoresBusy() {
+    environment_.has_free_cores = [this](int threads) {
+      asked_ = threads;
+      return false;
+    };
+  }
+
   std::string snapshot_;
+  int opened_ = 0;  // How often the device of UseThreads was opened.
+  int asked_ = 0;   // For how many threads cores were looked for.
 };
 
 TEST_F(BaselineTest, WithoutADeviceTheModelIsNotLookedAt) {
@@ -190,6 +210,43 @@ TEST_F(BaselineTest, KernelsAreCountedByWhereTheirCostsComeFromAndFreeOnesAreNot
   const report::KernelCounts counts = CountKernels(cost);
   EXPECT_EQ(counts.measured, 2);
   EXPECT_EQ(counts.estimated, 1);
+}
+
+TEST_F(BaselineTest, WhereOtherWorkHasTheCoresOneThreadIsMeasured) {
+  UseThreads(2);
+  KeepCoresBusy();
+  Read(kRelu);
+  ASSERT_TRUE(original_.has_value());
+  EXPECT_TRUE(MoveToOneThread(*job_, &*original_));
+  EXPECT_EQ(original_->device->threads(), 1);
+  EXPECT_EQ(asked_, 2);
+}
+
+TEST_F(BaselineTest, ThreadsThatFindCoresAreMeasured) {
+  UseThreads(2);
+  environment_.has_free_cores = [](int) { return true; };
+  Read(kRelu);
+  ASSERT_TRUE(original_.has_value());
+  EXPECT_FALSE(MoveToOneThread(*job_, &*original_));
+  EXPECT_EQ(original_->device->threads(), 2);
+}
+
+TEST_F(BaselineTest, OneThreadNeedsNoFreeCores) {
+  UseThreads(1);
+  KeepCoresBusy();
+  Read(kRelu);
+  ASSERT_TRUE(original_.has_value());
+  EXPECT_FALSE(MoveToOneThread(*job_, &*original_));
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(BaselineTest, ADeviceThatHasNoOneThreadStays) {
+  UseThreads(2, /*fails=*/true);
+  KeepCoresBusy();
+  Read(kRelu);
+  ASSERT_TRUE(original_.has_value());
+  EXPECT_FALSE(MoveToOneThread(*job_, &*original_));
+  EXPECT_EQ(original_->device->threads(), 2);
 }
 
 }  // namespace

@@ -97,6 +97,36 @@ TEST_F(BudgetTest, MeasuringIsNeitherTooShortNorTooLong) {
   EXPECT_DOUBLE_EQ(Make().ForMeasuring(), 2);
 }
 
+TEST_F(BudgetTest, AModelGetsWhatItHasUseFor) {
+  options_.budget_seconds = 30;
+  const auto left = [this](double run_seconds) {
+    Budget budget = Make();
+    budget.FitTo(run_seconds);
+    return budget.Left();
+  };
+  EXPECT_DOUBLE_EQ(left(0.2), 30);
+  EXPECT_DOUBLE_EQ(left(0.05), 15);
+  EXPECT_DOUBLE_EQ(left(0.001), 7);
+  options_.budget_seconds = 5;
+  EXPECT_DOUBLE_EQ(left(0.001), 5);
+}
+
+TEST_F(BudgetTest, WhoeverGivesMoreThanUsualGetsMore) {
+  options_.budget_seconds = 300;
+  Budget budget = Make();
+  Pass(1);
+  budget.FitTo(0.001);
+  EXPECT_DOUBLE_EQ(budget.Left(), 69);
+}
+
+TEST_F(BudgetTest, ABudgetOfTheSearchIsTakenAtItsWord) {
+  options_.search_budget_seconds = 80;
+  Budget budget = Make();
+  budget.FitTo(0.001);
+  EXPECT_DOUBLE_EQ(budget.Left(), 100);
+  EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 80);
+}
+
 TEST_F(BudgetTest, PhasesEndInTurn) {
   const Budget budget = Make();
   const StopCondition never;

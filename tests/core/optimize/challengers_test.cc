@@ -85,12 +85,13 @@ class ChallengersTest : public ::testing::Test {
   const Options options_{.budget_seconds = 10};
   const Environment environment_{.clock = clock_};
   const StopCondition stop_ = {};
+  Budget budget_{options_, clock_};
   const Job job_{.families = {},
                  .files = files_,
                  .options = options_,
                  .environment = environment_,
                  .stop = stop_,
-                 .budget = Budget(options_, clock_)};
+                 .budget = budget_};
   Original original_;
   Baseline baseline_{.original = original_};
   std::vector<Packaged> candidates_;

@@ -199,7 +199,7 @@ TEST_F(RaceTest, ThereAreNoVariantsIfMakingThemTakesTooLong) {
 // Two threads of a busy machine wait for each other, so the device is opened for one as well.
 TEST_F(RaceTest, OnABusyMachineGraphsRunOnOneThread) {
   fake_.disturbed = [] { return true; };
-  options_.threads = 2;
+  fake_.threads = options_.threads = 2;
   Search();
   const RaceResult race = RaceThem();
   ASSERT_EQ(Taken(race), "Add Sub");
@@ -210,7 +210,7 @@ TEST_F(RaceTest, OnABusyMachineGraphsRunOnOneThread) {
 // Over all races, where candidates are numbered as in the report.
 TEST_F(RaceTest, TheLogSaysWhatTheReportSays) {
   fake_.disturbed = [] { return true; };
-  options_.threads = 2;
+  fake_.threads = options_.threads = 2;
   overhead_us_ = SlowWithSubLast;
   Search();
   std::vector<std::string> logged;

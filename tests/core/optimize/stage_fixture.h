@@ -47,12 +47,13 @@ class StageTest : public ::testing::Test {
   void SetFile(std::string bytes) {
     bytes_ = std::move(bytes);
     files_ = {.name = "m.onnx", .model = bytes_};
+    budget_.emplace(options_, clock_);
     job_.emplace(Job{.families = families_,
                      .files = files_,
                      .options = options_,
                      .environment = environment_,
                      .stop = stop_,
-                     .budget = Budget(options_, clock_),
+                     .budget = *budget_,
                      .threads = std::max(1, options_.threads)});
   }
 
@@ -111,6 +112,7 @@ class StageTest : public ::testing::Test {
   const StopCondition stop_{&token_};
   std::string bytes_;
   ModelFiles files_;
+  std::optional<Budget> budget_;
   std::optional<Job> job_;
   std::optional<Original> original_;  // What was read, if it can be optimized.
   std::optional<Unusable> unusable_;  // Else.

@@ -212,6 +212,16 @@ TEST_F(ProtocolTest, ASampleIsBoundedByTheHostsClockToo) {
   EXPECT_LE(kernel.runs(), 2 + protocol_.max_rounds);  // Two warm runs; one run per sample.
 }
 
+// It is started by another process, say, and waits for that.
+TEST_F(ProtocolTest, AllSamplesTogetherAreBoundedByTheHostsClockToo) {
+  ScriptedKernel kernel(&clock_, [](int) { return 15'000; });
+  kernel.SetReading({.us = 400});
+  const Timing timing = TimeOne(kernel);
+  EXPECT_EQ(timing.state, TimingState::kOk);
+  EXPECT_NEAR(timing.min_us, 400, 1e-9);
+  EXPECT_EQ(timing.samples, 4);  // 60 ms
+}
+
 TEST_F(ProtocolTest, EndsBetweenSamples) {
   bool ends = false;
   must_end_ = [&] { return ends; };

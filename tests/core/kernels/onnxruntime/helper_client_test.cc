@@ -212,6 +212,23 @@ TEST_F(HelperClientTest, ForgetsWhatIsUnloaded) {
   EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kNotFound));
 }
 
+TEST_F(HelperClientTest, RestsWhenNothingIsLoaded) {
+  Start();
+  ExpectWorks();
+  client_->Rest();
+  EXPECT_TRUE(client_->Has(session_)) << "a session is loaded";
+  StoreId store;
+  const std::vector<std::string> values = {"out0"};
+  ASSERT_OK(client_->Keep(session_, values, &store));
+  client_->Rest();
+  EXPECT_TRUE(client_->Has({store.process, store.store})) << "a value is kept";
+  client_->Drop(store);
+  client_->Rest();
+  EXPECT_FALSE(client_->Has(session_));
+  EXPECT_EQ(client_->failures(), 0);
+  ExpectWorks();
+}
+
 TEST_F(HelperClientTest, OneAnswerIsLostIfItIsKilled) {
   Start();
   ExpectWorks();
