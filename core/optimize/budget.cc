@@ -22,9 +22,10 @@ constexpr double kMostMeasuringSeconds = 30;
 // What a job takes at most of its budget, as far as that can be foreseen: less than one and a half
 // times of it, because what is foreseen is off by some percent.
 constexpr double kMostOfJob = 1.4;
-// What a model has use for: so many runs of it, or these seconds if they are more.
-constexpr double kUsefulRuns = 300;
-constexpr double kLeastUsefulSeconds = 7;
+// What a model has use for: so many runs of it, or these seconds if they are more. A run is
+// expected to take about half of what it takes.
+constexpr double kUsefulRuns = 600;
+constexpr double kLeastUsefulSeconds = 8.5;
 // What questions may take, of the budget and at most.
 constexpr double kQuestionsShare = 0.1;
 constexpr double kMostQuestionSeconds = 2;

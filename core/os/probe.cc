@@ -11,7 +11,7 @@ namespace quotient::os {
 namespace {
 
 // Which part of a sample its threads may be without a core.
-constexpr int64_t kPreempted = 100;
+constexpr int64_t kPreempted = 50;
 constexpr int64_t kWoken = 20;
 
 class SystemProbe : public Probe {

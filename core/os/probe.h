@@ -32,7 +32,7 @@ class Probe {
 std::unique_ptr<Probe> NewSystemProbe(int threads);
 
 // Measures one sample, from construction to Stop(). The sample is contaminated if its threads were
-// without a core for more than a hundredth of its length, although they wanted one, and at least
+// without a core for more than a fiftieth of its length, although they wanted one, and at least
 // one of them was preempted. If none was, a twentieth is allowed: threads that sleep take a moment
 // to be woken. A single switch says little by itself, because a run of 100 ms always has some. A
 // sample at whose end a thread still waits is contaminated, too: the others did its share.

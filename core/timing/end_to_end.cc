@@ -85,13 +85,14 @@ class Measurement {
                                    [&](const auto& row) { return row[0].clean == clean; });
     };
     const auto is_decided = [&] {
-      constexpr int kEnough = 2;
+      constexpr int kEnoughClean = 2;  // Where none is disturbed.
+      constexpr int kEnough = 3;
       constexpr double kMomentUs = 50'000;
       double seen_us = 0;
       for (const auto& row : samples_) seen_us += row[0].us * runs_[0];
       const auto clean = count(true), disturbed = count(false);
-      if (clean == disturbed || std::max(clean, disturbed) < kEnough) return false;
-      return disturbed == 0 || seen_us >= kMomentUs;
+      if (disturbed == 0) return clean >= kEnoughClean;
+      return clean != disturbed && std::max(clean, disturbed) >= kEnough && seen_us >= kMomentUs;
     };
     while (!is_decided()) {
       QUOTIENT_ASSIGN_OR_RETURN(const Sample sample, TimeRuns(0, runs_[0]));

@@ -95,9 +95,9 @@ struct Disturbance {
   bool disturbed = false;  // Whether most samples were contaminated (probe.h).
 };
 
-// Runs an executable, which has run before: twice if both samples are clean, else for a twentieth
-// of a second at least, because what disturbs runs of a few milliseconds may be over the next
-// moment, and until most samples say the same. Must be called in the timing lane. Returns its
+// Runs an executable, which has run before: twice if both samples are clean, else until most
+// samples, and at least three, say the same, and for a twentieth of a second at least, because what
+// disturbs a run or two may be over the next moment. Must be called in the timing lane. Returns its
 // errors.
 absl::StatusOr<Disturbance> LookForDisturbance(kernels::Executable& executable,
                                                const EndToEndOptions& options, os::Probe& probe);

@@ -104,9 +104,9 @@ TEST_F(BudgetTest, AModelGetsWhatItHasUseFor) {
     budget.FitTo(run_seconds);
     return budget.Left();
   };
-  EXPECT_DOUBLE_EQ(left(0.2), 30);
-  EXPECT_DOUBLE_EQ(left(0.05), 15);
-  EXPECT_DOUBLE_EQ(left(0.001), 7);
+  EXPECT_DOUBLE_EQ(left(0.1), 30);
+  EXPECT_DOUBLE_EQ(left(0.025), 15);
+  EXPECT_DOUBLE_EQ(left(0.001), 8.5);
   options_.budget_seconds = 5;
   EXPECT_DOUBLE_EQ(left(0.001), 5);
 }
@@ -116,7 +116,7 @@ TEST_F(BudgetTest, WhoeverGivesMoreThanUsualGetsMore) {
   Budget budget = Make();
   Pass(1);
   budget.FitTo(0.001);
-  EXPECT_DOUBLE_EQ(budget.Left(), 69);
+  EXPECT_DOUBLE_EQ(budget.Left(), 84);
 }
 
 TEST_F(BudgetTest, ABudgetOfTheSearchIsTakenAtItsWord) {

@@ -69,7 +69,7 @@ TEST_F(EndToEndTest, InterruptedPairsAreDropped) {
   const auto b = Make('b', [this](int run) {
     if (run % 2 == 1) {
       probe_.Interrupt();
-      return 50'000;
+      return 40'000;
     }
     return 10'000;
   });
@@ -120,13 +120,13 @@ TEST_F(EndToEndTest, AFewSamplesTellWhetherRunsAreDisturbed) {
     int runs;
   };
   for (const Case& each :
-       {Case{30, {true, true}, true, 2}, Case{30, {true, false, true}, true, 3},
-        Case{30, {false, true, false}, false, 3}, Case{10, {false, false}, false, 2},
+       {Case{30, {true, true, true}, true, 3}, Case{30, {true, false, true, true}, true, 4},
+        Case{30, {false, true, false, false}, false, 4}, Case{10, {false, false}, false, 2},
         // A moment in which something else ran.
         Case{10, {true, true, false, false, false}, false, 5},
         Case{10, {true, true, false, false, true, false, true}, true, 5},
         Case{10, {true, true, false, false, false, true, false}, false, 5},
-        Case{20, {true, true, false, false, true}, true, 3}}) {
+        Case{20, {true, true, false, false, true}, true, 5}}) {
     log_.clear();
     const auto a = Make('a', [&](int run) {
       if (each.interrupted[run]) probe_.Interrupt();
