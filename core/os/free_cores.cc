@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -53,9 +54,11 @@ void Compute(int64_t start_ns, Slices* had_core) {
 bool HasFreeCores(int threads) {
   std::vector<Slices> had_core(threads);
   const int64_t start_ns = Clock::System().NowNs();
-  {
+  try {
     std::vector<std::jthread> computing;
     for (Slices& slices : had_core) computing.emplace_back(Compute, start_ns, &slices);
+  } catch (const std::system_error&) {
+    return false;  // There are no threads to be had.
   }
   int free = 0;
   for (int i = 0; i < kSlices; ++i) {
