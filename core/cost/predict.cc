@@ -17,15 +17,10 @@ absl::string_view CostSourceName(CostSource source) {
   return "estimated";
 }
 
-absl::StatusOr<GraphCost> EstimateGraph(const model::Graph& graph, CostModel& model) {
-  GraphCost result;
-  QUOTIENT_ASSIGN_OR_RETURN(result.groups, kernels::PartitionGraph(graph, model.partition()));
-  return AtPresent(std::move(result), model);
-}
-
 absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& model,
                                        const StopCondition& stop) {
-  QUOTIENT_ASSIGN_OR_RETURN(GraphCost result, EstimateGraph(graph, model));
+  GraphCost result;
+  QUOTIENT_ASSIGN_OR_RETURN(result.groups, kernels::PartitionGraph(graph, model.partition()));
   // Requesting all of them first lets the service measure them together.
   for (const kernels::KernelGroup& group : result.groups) model.Request(group.spec);
   model.Wait(stop);

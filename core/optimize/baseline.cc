@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <variant>
 
@@ -45,14 +44,22 @@ int FootprintOf(const cost::GraphCost& cost) {
   return footprint;
 }
 
+// What a run takes by the prior alone, so that it does not matter which kernels are known already.
+absl::StatusOr<double> PriorUs(const model::Graph& graph, cost::CostModel& costs) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<kernels::KernelGroup> groups,
+                            kernels::PartitionGraph(graph, costs.partition()));
+  double us = 0;
+  for (const kernels::KernelGroup& group : groups) us += costs.Prior(group.spec).us;
+  return us;
+}
+
 absl::StatusOr<Baseline> Predict(const Job& job, const Original& original) {
   const model::Graph& graph = original.prepared.cut.graph;
   Device& device = *original.device;
   Baseline baseline{.original = original};
   if (device.backend() != nullptr) {
-    QUOTIENT_ASSIGN_OR_RETURN(const cost::GraphCost expected,
-                              cost::EstimateGraph(graph, device.costs()));
-    job.budget.FitTo(expected.total_us * 1e-6);
+    QUOTIENT_ASSIGN_OR_RETURN(const double prior_us, PriorUs(graph, device.costs()));
+    job.budget.FitTo(prior_us * 1e-6);
   }
   // The kernels of the file come first, because the search, which needs those of the partition, can
   // wait for them itself.
@@ -112,15 +119,11 @@ absl::StatusOr<std::variant<Original, Unusable>> ReadOriginal(const Job& job) {
 
 bool MoveToOneThread(const Job& job, Original* original) {
   Device& device = *original->device;
-  const int threads = device.threads();
-  const bool is_cpu =
-      device.backend() != nullptr && device.arithmetic() == verify::DeviceArithmetic::kHost;
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  if (!is_cpu || threads == 1 || threads > cores) return false;
+  if (!device.has_core_per_thread()) return false;
   bool is_free = false;
   device.lane()->Run([&] {
     const timing::Lane::Quiet quiet(device.lane());
-    is_free = job.environment.has_free_cores(threads);
+    is_free = job.environment.has_free_cores(device.threads());
   });
   if (is_free) return false;
   auto alone = job.environment.devices->Get(job.options.device, 1);

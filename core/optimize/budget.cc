@@ -22,8 +22,9 @@ constexpr double kMostMeasuringSeconds = 30;
 // What a job takes at most of its budget, as far as that can be foreseen: less than one and a half
 // times of it, because what is foreseen is off by some percent.
 constexpr double kMostOfJob = 1.4;
-// What a model has use for: so many runs of it, or these seconds if they are more. A run is
-// expected to take about half of what it takes.
+// What a model has use for: so many runs of it, or these seconds if they are more. A prior expects
+// a run to take 0.63 of what it takes at the median of 26 networks with two threads, and 0.35 to
+// 1.8 of it but for an LSTM (0.01) and a quantized network (3.7), which get the seconds.
 constexpr double kUsefulRuns = 600;
 constexpr double kLeastUsefulSeconds = 8.5;
 // What questions may take, of the budget and at most.

@@ -14,9 +14,9 @@
 // seconds at most.
 //
 // A model that runs in milliseconds has no use for all of that, because its kernels and its races
-// are as short as its runs. So it gets what about 300 runs take (what 600 runs are expected to, by
-// a prior that is optimistic), or 8.5 s if that is more, whatever a busy machine could still be
-// asked. Of a budget beyond the usual one it gets as much more.
+// are as short as its runs. So it gets what a few hundred runs take (600 by a prior, which is
+// mostly optimistic), or 8.5 s if that is more, whatever a busy machine could still be asked. Of a
+// budget beyond the usual one it gets as much more.
 //
 // A phase that begins late still gets the least that it needs to be of any use, and what has been
 // begun (one check of a graph, one run) is not broken off. No result is returned unchecked, so a

@@ -5,6 +5,7 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -29,6 +30,13 @@ Device::Device(MeasuringParts parts)
                                         measuring_.roof)) {}
 
 Device::Device(std::unique_ptr<cost::CostModel> model) : costs_(std::move(model)) {}
+
+bool Device::has_core_per_thread() const {
+  const bool is_cpu =
+      measuring_.backend != nullptr && measuring_.arithmetic == verify::DeviceArithmetic::kHost;
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return is_cpu && threads() > 1 && threads() <= cores;
+}
 
 absl::Status Device::health() const {
   return measuring_.backend == nullptr ? absl::OkStatus() : measuring_.backend->health();

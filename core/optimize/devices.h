@@ -55,6 +55,9 @@ class Device {
   absl::Status health() const;
   // How many threads a kernel runs on.
   int threads() const { return costs_->partition().threads; }
+  // Whether these are several threads of this machine's processors, with a core for each. Then
+  // other work may take cores away from them, and one thread can be measured instead.
+  bool has_core_per_thread() const;
   timing::TimingService* timings() { return measuring_.service.get(); }
   // Where kernels and graphs are run. Null where nothing can be run.
   timing::Lane* lane() { return measuring_.lane; }

@@ -4,7 +4,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "core/base/log.h"
@@ -52,9 +51,7 @@ class Racer {
 
   // MeasureContext::one_thread
   std::function<absl::StatusOr<std::shared_ptr<Device>>()> OneThread(const Device& device) const {
-    const bool is_cpu = device.arithmetic() == verify::DeviceArithmetic::kHost;
-    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-    if (!is_cpu || device.threads() == 1 || device.threads() > cores) return nullptr;
+    if (!device.has_core_per_thread()) return nullptr;
     return [this] { return job_.environment.devices->Get(job_.options.device, 1); };
   }
 

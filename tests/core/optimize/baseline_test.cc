@@ -51,6 +51,12 @@ class BaselineTest : public StageTest {
     };
   }
 
+  // Reads the original. Returns whether its device is then opened for one thread instead.
+  bool ReadsOnOneThread() {
+    Read(kRelu);
+    return original_.has_value() && MoveToOneThread(*job_, &*original_);
+  }
+
   std::string snapshot_;
   int opened_ = 0;  // How often the device of UseThreads was opened.
   int asked_ = 0;   // For how many threads cores were looked for.
@@ -215,9 +221,8 @@ TEST_F(BaselineTest, KernelsAreCountedByWhereTheirCostsComeFromAndFreeOnesAreNot
 TEST_F(BaselineTest, WhereOtherWorkHasTheCoresOneThreadIsMeasured) {
   UseThreads(2);
   KeepCoresBusy();
-  Read(kRelu);
+  EXPECT_TRUE(ReadsOnOneThread());
   ASSERT_TRUE(original_.has_value());
-  EXPECT_TRUE(MoveToOneThread(*job_, &*original_));
   EXPECT_EQ(original_->device->threads(), 1);
   EXPECT_EQ(asked_, 2);
 }
@@ -225,27 +230,24 @@ TEST_F(BaselineTest, WhereOtherWorkHasTheCoresOneThreadIsMeasured) {
 TEST_F(BaselineTest, ThreadsThatFindCoresAreMeasured) {
   UseThreads(2);
   environment_.has_free_cores = [](int) { return true; };
-  Read(kRelu);
+  EXPECT_FALSE(ReadsOnOneThread());
   ASSERT_TRUE(original_.has_value());
-  EXPECT_FALSE(MoveToOneThread(*job_, &*original_));
   EXPECT_EQ(original_->device->threads(), 2);
 }
 
 TEST_F(BaselineTest, OneThreadNeedsNoFreeCores) {
   UseThreads(1);
   KeepCoresBusy();
-  Read(kRelu);
+  EXPECT_FALSE(ReadsOnOneThread());
   ASSERT_TRUE(original_.has_value());
-  EXPECT_FALSE(MoveToOneThread(*job_, &*original_));
   EXPECT_EQ(asked_, 0);
 }
 
 TEST_F(BaselineTest, ADeviceThatHasNoOneThreadStays) {
   UseThreads(2, /*fails=*/true);
   KeepCoresBusy();
-  Read(kRelu);
+  EXPECT_FALSE(ReadsOnOneThread());
   ASSERT_TRUE(original_.has_value());
-  EXPECT_FALSE(MoveToOneThread(*job_, &*original_));
   EXPECT_EQ(original_->device->threads(), 2);
 }
 
