@@ -106,7 +106,8 @@ struct Measuring {
       : devices({.store = stores.timings.get(),
                  .lane = &lane,
                  .cache_directory = stores.directory->compiled_path(),
-                 .environment = EnvironmentOfDevices(flags)}) {}
+                 .environment = EnvironmentOfDevices(flags),
+                 .takes_precedence = !flags.no_precedence}) {}
 
   timing::Lane lane;
   optimize::Devices devices;

@@ -134,6 +134,11 @@ std::vector<Option> OtherOptions() {
            [](V value, S* s) {
              return SetText(value, &s->environment[kernels::onnxruntime::kLibraryVariable]);
            }},
+      {.name = "no-precedence",
+       .commands = kOptimize | kBisect | kProfile,
+       .help = "what is timed on this machine waits for cores like other programs (optimize: only "
+               "with --local); else it goes before them where the system permits that",
+       .apply = [](V, S* s) { return Set(&s->no_precedence); }},
       {.name = "output",
        .short_name = 'o',
        .value = "FILE",

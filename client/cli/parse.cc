@@ -98,6 +98,9 @@ class Parser {
     if (command_.bit == kOptimize && Given("onnxruntime") && !settings_.local) {
       return Invalid("--onnxruntime needs --local: a server has a library of its own");
     }
+    if (command_.bit == kOptimize && settings_.no_precedence && !settings_.local) {
+      return Invalid("--no-precedence needs --local: a server is started with it");
+    }
     if (!settings_.device_snapshot.empty() && Given("device")) {
       return Invalid("--device and --device-snapshot exclude each other");
     }

@@ -32,6 +32,7 @@ struct Settings {
   std::string check;            // The command of a user that accepts models.
   std::string timings;          // Path of a file; if empty, the timings that --local keeps.
   bool no_cache = false;
+  bool no_precedence = false;    // What is timed here waits for cores like other programs.
   bool keeps_statistics = true;  // Whether jobs of this process add to the statistics of rules.
 
   bool stats = false;

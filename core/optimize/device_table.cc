@@ -73,7 +73,8 @@ DeviceKind OnnxRuntime() {
           },
       .open = [](absl::string_view name,
                  const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
-        return kernels::onnxruntime::NewBackend(name, setup.threads, setup.environment);
+        return kernels::onnxruntime::NewBackend(name, setup.threads, setup.environment,
+                                                setup.takes_precedence);
       },
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};

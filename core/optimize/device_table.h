@@ -27,6 +27,7 @@ struct BackendSetup {
   std::string cache_directory;
   // The process's environment variables, some of which are meant for libraries.
   os::Environment environment;
+  bool takes_precedence = false;  // DeviceSetup::takes_precedence
 };
 
 struct DeviceKind {

@@ -16,6 +16,7 @@
 #include "core/base/status_macros.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
+#include "core/os/precedence.h"
 
 namespace quotient::optimize {
 namespace {
@@ -52,6 +53,11 @@ kernels::PlanChoice Device::plans() {
 Device::Device(std::unique_ptr<cost::CostModel> model,
                std::shared_ptr<const timing::Snapshot> snapshot)
     : costs_(std::move(model)), snapshot_(std::move(snapshot)) {}
+
+Devices::Devices(DeviceSetup setup, std::span<const DeviceKind> kinds)
+    : setup_(std::move(setup)), kinds_(kinds) {
+  if (setup_.takes_precedence) setup_.lane->Run([] { os::TakePrecedence(); });
+}
 
 absl::StatusOr<std::shared_ptr<Device>> Devices::Get(const std::string& name, int threads,
                                                      absl::string_view snapshot) {
@@ -130,7 +136,8 @@ Devices::Opened Devices::Make(const std::string& name, int threads) const {
   }
   const BackendSetup setup{.threads = threads,
                            .cache_directory = setup_.cache_directory,
-                           .environment = setup_.environment};
+                           .environment = setup_.environment,
+                           .takes_precedence = setup_.takes_precedence};
   QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend, kind->open(name, setup));
   std::unique_ptr<timing::TimingService> service =
       timing::NewTimingService(backend.get(), setup_.store, setup_.lane, kind->timing(threads));

@@ -80,14 +80,17 @@ struct DeviceSetup {
   timing::Lane* lane = nullptr;  // One per process.
   std::string cache_directory;   // BackendSetup::cache_directory.
   os::Environment environment;   // BackendSetup::environment.
+  // Whether what is timed goes before other processes where the system permits it
+  // (os::TakePrecedence), so that they do not disturb it: the lane's thread, those that it starts,
+  // and the process of ONNX Runtime.
+  bool takes_precedence = false;
 };
 
 // Thread-safe.
 class Devices {
  public:
   // `kinds` are the rows of the device table; tests give their own.
-  explicit Devices(DeviceSetup setup, std::span<const DeviceKind> kinds = AllDeviceKinds())
-      : setup_(std::move(setup)), kinds_(kinds) {}
+  explicit Devices(DeviceSetup setup, std::span<const DeviceKind> kinds = AllDeviceKinds());
 
   // Returns the device of a name that the table accepts ("cpu", "cuda:1", "model:h200"), or that of
   // a snapshot, which is named by its content ("snapshot:<sha256>/<size>") and has its own number

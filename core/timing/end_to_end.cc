@@ -7,6 +7,7 @@
 
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/precedence.h"
 
 namespace quotient::timing {
 namespace {
@@ -153,6 +154,7 @@ class Measurement {
       if (has_own) own = {own.us + one->us, own.clean && one->clean};
     }
     const os::Stopwatch::Reading reading = stopwatch.Stop();
+    os::LeaveShareToOthers(reading.wall_us);
     if (has_own) return Sample{own.us / runs, own.clean, true};
     return Sample{reading.us / runs, reading.clean, true};
   }

@@ -46,6 +46,9 @@ const Flag kFlags[] = {
     {"onnxruntime", "FILE", &ServerFlags::onnxruntime,
      "the library of the device onnxruntime, which must be usable; default $QUOTIENT_ONNXRUNTIME, "
      "else the one that was installed with this program"},
+    {"no-precedence", nullptr, &ServerFlags::no_precedence,
+     "what is timed waits for cores like other programs; else it goes before them where the system "
+     "permits that"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},
     {"version", nullptr, &ServerFlags::version, "print the version and exit"},
 };

@@ -25,6 +25,7 @@ struct ServerFlags {
   int64_t checkpoint_seconds = 30;
   int64_t drain_seconds = 20;
   std::string onnxruntime;
+  bool no_precedence = false;
   bool help = false;
   bool version = false;
 };

@@ -21,6 +21,10 @@ inline constexpr int kHelperProtocol = 4;
 // The exit status of a helper that had no memory left.
 inline constexpr int kHelperOutOfMemory = 3;
 
+// The words that tell the helper process whether it takes precedence (os::TakePrecedence).
+inline constexpr char kTakesPrecedence[] = "first";
+inline constexpr char kTakesTurns[] = "in-turn";
+
 // No deadline.
 inline constexpr int64_t kNever = INT64_MAX;
 

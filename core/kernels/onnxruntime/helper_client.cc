@@ -96,10 +96,11 @@ absl::Status HelperClient::Start() {
   QUOTIENT_ASSIGN_OR_RETURN(os::SocketPair sockets, os::MakeSocketPair());
   auto folder = HelperFolder::Create(options_.environment);
   if (!folder.ok()) return MakeError(Reason::kDeviceNotPresent, folder.status().message());
-  auto child = os::ChildProcess::Start(options_.program,
-                                       {options_.library, absl::StrCat(options_.threads),
-                                        absl::StrCat(options_.memory_bytes), (*folder)->path()},
-                                       options_.environment, sockets.theirs);
+  auto child = os::ChildProcess::Start(
+      options_.program,
+      {options_.library, absl::StrCat(options_.threads), absl::StrCat(options_.memory_bytes),
+       (*folder)->path(), options_.takes_precedence ? kTakesPrecedence : kTakesTurns},
+      options_.environment, sockets.theirs);
   if (!child.ok()) return MakeError(Reason::kDeviceNotPresent, child.status().message());
   sockets.theirs.Close();
   process_ = std::make_unique<Process>(Process{++processes_, *std::move(folder), *std::move(child),

@@ -35,6 +35,7 @@ struct HelperOptions {
   // How long an answer may take, for loading a model and for everything else.
   double load_seconds = 120;
   double run_seconds = 60;
+  bool takes_precedence = false;  // os::TakePrecedence, for the whole process.
   os::Environment environment;
 };
 

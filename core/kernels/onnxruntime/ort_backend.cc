@@ -100,10 +100,13 @@ std::string LibraryToLoad(const os::Environment& environment) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(absl::string_view device, int threads,
-                                                    const os::Environment& environment) {
+                                                    const os::Environment& environment,
+                                                    bool takes_precedence) {
   QUOTIENT_ASSIGN_OR_RETURN(const CpuDescription cpu, DescribeCpu());
-  HelperOptions options{
-      .library = LibraryToLoad(environment), .threads = threads, .environment = environment};
+  HelperOptions options{.library = LibraryToLoad(environment),
+                        .threads = threads,
+                        .takes_precedence = takes_precedence,
+                        .environment = environment};
   QUOTIENT_ASSIGN_OR_RETURN(options.program, FindHelper());
   if (device == kCudaDevice) options.provider = "CUDAExecutionProvider";
   options.memory_bytes =

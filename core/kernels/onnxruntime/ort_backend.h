@@ -22,8 +22,10 @@ inline constexpr char kCudaDevice[] = "onnxruntime:cuda";
 // `device` is one of the two above. The helper program and the library are looked for beside the
 // program; `environment` may name the library. DEVICE_NOT_PRESENT if either is missing, or is of no
 // use; the message says why. The second device is always refused: for lack of the provider, or
-// because nothing here runs models by it yet.
+// because nothing here runs models by it yet. `takes_precedence` is
+// HelperOptions::takes_precedence.
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(absl::string_view device, int threads,
-                                                    const os::Environment& environment);
+                                                    const os::Environment& environment,
+                                                    bool takes_precedence = false);
 
 }  // namespace quotient::kernels::onnxruntime

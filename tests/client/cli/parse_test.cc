@@ -160,6 +160,7 @@ TEST(ParseTest, MistakesAreNamed) {
   refused("optimize", {"m", "-o", "o", "--json=1"}, "takes no value");
   refused("optimize", {"m", "-o", "o", "--local", "--server", "h:1"}, "exclude");
   refused("optimize", {"m", "-o", "o", "--onnxruntime", "lib.so"}, "needs --local");
+  refused("optimize", {"m", "-o", "o", "--no-precedence"}, "needs --local");
   refused("optimize", {"m", "-o", "o", "--device", "cpu", "--device-snapshot", "f"}, "exclude");
   refused("optimize", {"m", "-o", "o", "--local", "--device", "cpu", "--onnxruntime", "lib.so"},
           "--onnxruntime has no effect with --device cpu");

@@ -24,10 +24,11 @@ TEST(FlagsTest, HaveDefaults) {
 TEST(FlagsTest, TakeValuesInBothForms) {
   ASSERT_OK_AND_ASSIGN(const ServerFlags flags,
                        Parse({"--listen", "[::1]:0", "--workers=3", "--allow-remote",
-                              "--data-dir=a=b", "--port-file="}));
+                              "--no-precedence", "--data-dir=a=b", "--port-file="}));
   EXPECT_EQ(flags.listen, "[::1]:0");
   EXPECT_EQ(flags.workers, 3);
   EXPECT_TRUE(flags.allow_remote);
+  EXPECT_TRUE(flags.no_precedence);
   EXPECT_EQ(flags.data_dir, "a=b");
   EXPECT_EQ(flags.port_file, "");
 }

@@ -1,10 +1,10 @@
 // quotient-ort: runs ONNX Runtime in a process of its own, which may crash, hang or take too much
 // memory. Started by Quotient's programs, with the socket of helper.proto as descriptor 3:
 //
-//   quotient-ort LIBRARY THREADS MEMORY_BYTES FOLDER
+//   quotient-ort LIBRARY THREADS MEMORY_BYTES FOLDER PRIORITY
 //
-// LIBRARY is the path of libonnxruntime.so, and FOLDER the one of helper_folder.h. Ends when the
-// other end of the socket is gone.
+// LIBRARY is the path of libonnxruntime.so, FOLDER the one of helper_folder.h, and PRIORITY one
+// of the words of channel.h. Ends when the other end of the socket is gone.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -35,6 +35,7 @@
 #include "core/kernels/onnxruntime/library.h"
 #include "core/os/child_process.h"
 #include "core/os/guarded_main.h"
+#include "core/os/precedence.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -43,15 +44,17 @@ struct Arguments {
   std::string library;
   ServeOptions serve;
   uint64_t memory_bytes = 0;
+  bool takes_precedence = false;
 };
 
 bool Parse(std::span<char* const> words, Arguments* arguments) {
-  if (words.size() != 4) return false;
+  if (words.size() != 5) return false;
   arguments->library = words[0];
   if (!absl::SimpleAtoi(words[1], &arguments->serve.threads)) return false;
   if (!absl::SimpleAtoi(words[2], &arguments->memory_bytes)) return false;
   arguments->serve.most_request_bytes = arguments->memory_bytes;
   arguments->serve.folder = words[3];
+  arguments->takes_precedence = words[4] == absl::string_view(kTakesPrecedence);
   return true;
 }
 
@@ -142,6 +145,8 @@ int Main(std::span<char* const> words) {
   KeepFreedMemory();
   DisableTelemetry();
   LimitMemory(arguments.memory_bytes);
+  // All threads that there will be have it from this one.
+  if (arguments.takes_precedence) os::TakePrecedence();
   EndWithParent(arguments.serve.folder);
   Channel channel((os::Fd(os::kChildSocket)));
   try {

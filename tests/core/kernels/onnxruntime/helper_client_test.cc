@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/types.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -15,80 +14,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/substitute.h"
-#include "core/kernels/onnxruntime/written_graph.h"
 #include "core/os/memory.h"
-#include "core/os/program_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
-#include "tests/core/kernels/graph_cases.h"
+#include "tests/core/kernels/onnxruntime/helper_client_fixture.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
 
-using quotient::testing::HasReason;
 using quotient::testing::IsOk;
 using quotient::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-constexpr int64_t kGiB = int64_t{1} << 30;
-
-HelperOptions Options() {
-  return {.program = os::FindBesideProgram("quotient-ort", {""}),
-          .library = os::FindBesideProgram("libonnxruntime.so", {"../lib/"}),
-          .memory_bytes = 4 * kGiB};
-}
-
-WrittenGraph Written(const std::string& body) {
-  const absl::StatusOr<WrittenGraph> written = WriteGraph(GraphOf({"g", body}));
-  EXPECT_THAT(written, IsOk());
-  return *written;
-}
-
-// The process that this one has started. There is one at a time.
-void SendToHelper(int signal) {
-  std::ifstream children(absl::StrCat("/proc/self/task/", getpid(), "/children"));
-  pid_t pid = 0;
-  children >> pid;
-  ASSERT_GT(pid, 0) << "0 would be the test's own group";
-  kill(pid, signal);
-}
-
-class HelperClientTest : public ::testing::Test {
- protected:
-  void Start(const HelperOptions& options = Options()) {
-    absl::StatusOr<std::unique_ptr<HelperClient>> client = HelperClient::Create(options);
-    ASSERT_THAT(client, IsOk());
-    client_ = *std::move(client);
-  }
-
-  // y = x + x, for x = 1.
-  absl::StatusOr<double> Twice() {
-    static const WrittenGraph& graph =
-        *new WrittenGraph(Written("input x: float32[1]\ny = Add(x, x)\noutput y\n"));
-    QUOTIENT_ASSIGN_OR_RETURN(session_, client_->Load(graph.file, Level::kAll));
-    const std::vector<float> one = {1};
-    const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({1}, one)}};
-    const std::vector<std::string> outputs = {"out0"};
-    QUOTIENT_RETURN_IF_ERROR(client_->Feed(session_, inputs, outputs));
-    QUOTIENT_RETURN_IF_ERROR(client_->Run(session_, 3).status());
-    const std::vector<model::TensorType> types(1, graph.values.outputs[0].type);
-    QUOTIENT_ASSIGN_OR_RETURN(const auto results, client_->Fetch(session_, types));
-    return results[0].GetDouble(0);
-  }
-
-  void ExpectWorks() {
-    ASSERT_OK_AND_ASSIGN(const double result, Twice());
-    EXPECT_EQ(result, 2);
-  }
-
-  std::unique_ptr<HelperClient> client_;
-  SessionId session_;
-};
 
 TEST_F(HelperClientTest, RunsAModel) {
   Start();
@@ -348,93 +287,6 @@ TEST_F(HelperClientTest, ALimitThatIsThereAlreadyIsKept) {
     return HelperClient::Create(Options()).ok() ? 0 : 1;
   };
   EXPECT_EXIT(std::exit(start()), ::testing::ExitedWithCode(0), "^$");
-}
-
-TEST_F(HelperClientTest, TellsWhatIsWrongWithTheLibrary) {
-  const quotient::testing::TempDir folder;
-  const std::string text = folder / "text.so";
-  std::ofstream(text) << "no library";
-  const struct {
-    std::string library;
-    const char* message;
-  } cases[] = {
-      {folder / "none.so", "there is no ONNX Runtime at"},
-      {"libthereisnone.so", "there is no ONNX Runtime at"},
-      {text, "cannot be loaded as ONNX Runtime's library"},
-      {os::FindBesideProgram("libort_test_other.so", {""}), "is not ONNX Runtime's library"},
-      {os::FindBesideProgram("libort_test_old.so", {""}), "ONNX Runtime 1.17.3"},
-      {os::FindBesideProgram("libort_test_old.so", {""}), "is too old: 1.18 is needed"},
-      {os::FindBesideProgram("libort_test_cut.so", {""}), "is of another build"},
-  };
-  for (const auto& [library, message] : cases) {
-    HelperOptions options = Options();
-    options.library = library;
-    EXPECT_THAT(HelperClient::Create(options),
-                HasReason(Reason::kDeviceNotPresent, HasSubstr(message)));
-  }
-}
-
-TEST_F(HelperClientTest, TellsThatTheLibraryLacksAProvider) {
-  HelperOptions options = Options();
-  options.provider = "CUDAExecutionProvider";
-  EXPECT_THAT(
-      HelperClient::Create(options),
-      HasReason(Reason::kDeviceNotPresent, AllOf(HasSubstr("has no CUDAExecutionProvider, only "),
-                                                 HasSubstr("CPUExecutionProvider"))));
-}
-
-TEST_F(HelperClientTest, TellsThatThereIsNoFolderToWorkIn) {
-  HelperOptions options = Options();
-  options.environment["TMPDIR"] = "/nowhere";
-  EXPECT_THAT(HelperClient::Create(options),
-              HasReason(Reason::kDeviceNotPresent, HasSubstr("no folder to work in")));
-}
-
-// The same code in another file: what is appended to a library is never read.
-std::string OtherBuild(const quotient::testing::TempDir& folder) {
-  const std::string path = folder / "libonnxruntime.so";
-  std::filesystem::copy_file(Options().library, path);
-  std::ofstream(path, std::ios::app) << "another build";
-  return path;
-}
-
-TEST_F(HelperClientTest, TellsBuildsOfOneVersionApart) {
-  const quotient::testing::TempDir folder;
-  Start();
-  const std::string version = client_->version(), build = client_->build();
-  Start();
-  EXPECT_EQ(client_->build(), build);
-  HelperOptions options = Options();
-  options.library = OtherBuild(folder);
-  Start(options);
-  EXPECT_EQ(client_->version(), version);
-  EXPECT_NE(client_->build(), build);
-}
-
-TEST_F(HelperClientTest, ALibraryThatWasReplacedIsNotUsed) {
-  const quotient::testing::TempDir folder;
-  HelperOptions options = Options();
-  options.library = folder / "link.so";
-  std::filesystem::create_symlink(Options().library, options.library);
-  Start(options);
-  ExpectWorks();
-  std::filesystem::remove(options.library);
-  std::filesystem::create_symlink(OtherBuild(folder), options.library);
-  ExpectWorks();  // By the process that has the first one.
-  SendToHelper(SIGKILL);
-  EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
-  EXPECT_OK(client_->health());
-  EXPECT_THAT(Twice(), HasReason(Reason::kDeviceLost, HasSubstr("and is now ")));
-  EXPECT_THAT(client_->health(), HasReason(Reason::kDeviceLost));
-}
-
-TEST_F(HelperClientTest, TellsThatTheProgramIsMissing) {
-  HelperOptions options = Options();
-  options.program = "/nowhere/quotient-ort";
-  EXPECT_THAT(HelperClient::Create(options),
-              HasReason(Reason::kDeviceNotPresent, HasSubstr("/nowhere/quotient-ort")));
-  options.program = "/bin/true";
-  EXPECT_THAT(HelperClient::Create(options), HasReason(Reason::kDeviceNotPresent, HasSubstr("")));
 }
 
 }  // namespace
