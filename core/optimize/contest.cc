@@ -20,8 +20,7 @@ namespace {
 // Where the time is only enough for a few runs, some more of them would not settle the question
 // either. Judge then relies more on predictions.
 constexpr int kFewestTurns = 3;
-constexpr timing::EndToEndOptions kMeasuring{
-    .min_turns = kFewestTurns, .least_gain = kLeastGain, .confidence = kContestConfidence};
+constexpr timing::EndToEndOptions kMeasuring{.min_turns = kFewestTurns, .least_gain = kLeastGain};
 
 int64_t DeadlineOf(const MeasureContext& context, int64_t start_ns) {
   return start_ns + static_cast<int64_t>(context.options.seconds * 1e9);
@@ -30,7 +29,7 @@ int64_t DeadlineOf(const MeasureContext& context, int64_t start_ns) {
 std::vector<Contender*> Doubtful(const MeasureContext& context, Contest* contest) {
   std::vector<Contender*> doubtful;
   for (Contender& contender : contest->contenders) {
-    if (IsDoubtful(contender.ratio, kContestConfidence,
+    if (IsDoubtful(contender.ratio,
                    PredictionOf(context.cost, contender.candidate.packaged.cost))) {
       doubtful.push_back(&contender);
     }

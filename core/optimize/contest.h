@@ -80,9 +80,6 @@ struct Contest {
   bool contaminated = false;  // Other work on the machine disturbed most runs.
 };
 
-// The confidence of the intervals of all ratios.
-inline constexpr double kContestConfidence = 0.99;
-
 // Runs all of them end to end, interleaved, for about `context.options.seconds`, but:
 // - If other work on the machine disturbs runs, which runs of the original alone tell before
 //   anything else is compiled, all of them run on one thread instead, whose CPU time such work

@@ -37,7 +37,6 @@ Judgement JudgeContender(const MeasureContext& context, const Contender& contend
   const cost::GraphCost& cost = contender.candidate.packaged.cost;
   return Judge({.ratio = contender.ratio,
                 .cpu_time = contender.cpu_time,
-                .confidence = kContestConfidence,
                 .prediction = PredictionOf(context.cost, cost),
                 .does_subset_of_work = SavesWork(context, cost)});
 }
@@ -95,8 +94,8 @@ Decision Decide(const MeasureContext& context, Contest contest) {
   decision.considered[*taken].taken = true;
   Contender& winner = contest.contenders[*taken];
   decision.winner = {std::move(winner.candidate), ToMeasured(winner.runs, winner.error_norm)};
-  if (winner.decisive().pairs > 0) decision.winner->gain = GainOf(winner.decisive().interval);
-  if (winner.cpu_time.has_value() || winner.ratio.log_difference > 0) {
+  if (winner.decisive().pairs > 0) {
+    decision.winner->gain = GainOf(winner.decisive().interval);
     decision.winner->gain_percent = 100 * (1 - winner.decisive().value);
   }
   return decision;

@@ -22,9 +22,7 @@ struct Winner {
   report::Measured measured;  // Empty if nothing was run.
   // Known if it was measured. That of the CPU time if that was compared.
   std::optional<report::PercentRange> gain = {};
-  // The gain itself, where it is not that of the medians in `measured`; 0 if these say nothing and
-  // nothing else was compared.
-  std::optional<double> gain_percent = {};
+  double gain_percent = 0;  // The same as one number; 0 if it is not known.
 };
 
 struct Decision {

@@ -27,25 +27,14 @@ constexpr double kMostOfPlacement = 0.02;
 constexpr double kSdOfThreadsShare = 0.5;
 constexpr double kMostSdOfThreads = 0.01;
 constexpr double kLeastLoss = 0.01;
-// A bootstrap of fewer pairs than this sees too little of the noise to call anything sure, and its
-// interval is taken to be too narrow by this factor.
+// Fewer pairs than this show too little of the noise to call anything sure, and their interval is
+// taken to be too narrow by this factor.
 using report::kFewestPairs;
 constexpr double kFewPairsFactor = 2;
 // The probability at which a gain counts as sure.
 constexpr double kSureProbability = 0.95;
 
 double StandardNormalCdf(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
-
-// The z with StandardNormalCdf(z) == probability, for probabilities from 0.5 to below 1.
-double StandardNormalQuantile(double probability) {
-  double low = 0;
-  double high = 40;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = (low + high) / 2;
-    (StandardNormalCdf(middle) < probability ? low : high) = middle;
-  }
-  return high;
-}
 
 // Whether a gain of at least kLeastGain is expected, and a gain is sure.
 bool IsSureGain(const Belief& belief) {
@@ -60,20 +49,16 @@ Belief BeliefFromPrediction(double original_us, double candidate_us) {
   return {kRealizedShare * promised, std::hypot(kSdOfShare * promised, kSdOfPrediction)};
 }
 
-Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence) {
-  if (ratio.pairs == 0 || !(ratio.value > 0) || !(ratio.interval.low > 0)) return {};
-  const double z = StandardNormalQuantile((1 + confidence) / 2);
-  double sd = std::log(ratio.interval.high / ratio.interval.low) / (2 * z);
-  if (ratio.pairs < kFewestPairs) sd *= kFewPairsFactor;
-  // Quartiles and medians estimate the same ratio, so their difference adds to its uncertainty.
-  const double disagreement = std::log(ratio.of_medians / ratio.value);
+Belief BeliefFromRuns(const timing::RatioStatistics& ratio) {
+  if (ratio.pairs == 0 || !(ratio.value > 0)) return {};
+  const double sd = ratio.log_sd * (ratio.pairs < kFewestPairs ? kFewPairsFactor : 1);
   // The mean of two measurements is half of their difference away from each.
   const double placement = std::max(kSdOfPlacement, ratio.log_difference / 2);
-  return {std::log(ratio.value), std::hypot(sd, disagreement, placement)};
+  return {std::log(ratio.value), std::hypot(sd, placement)};
 }
 
-Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence) {
-  const Belief runs = BeliefFromRuns(ratio, confidence);
+Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio) {
+  const Belief runs = BeliefFromRuns(ratio);
   const double sd_of_threads = std::min(kSdOfThreadsShare * std::abs(runs.mean), kMostSdOfThreads);
   return {runs.mean, std::hypot(runs.sd, sd_of_threads)};
 }
@@ -83,12 +68,12 @@ Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& cand
   return BeliefFromPrediction(original.total_us, candidate.total_us);
 }
 
-bool IsDoubtful(const timing::RatioStatistics& ratio, double confidence, const Belief& prediction) {
+bool IsDoubtful(const timing::RatioStatistics& ratio, const Belief& prediction) {
   if (!ratio.surely_faster() && !ratio.surely_slower()) return false;
   if (ratio.surely_faster() && ratio.interval.high > 1 - kMostOfPlacement) return true;
   // Where nothing is predicted, no gain is expected.
   const Belief expected = std::isinf(prediction.sd) ? Belief{0, kSdOfPrediction} : prediction;
-  const Belief runs = BeliefFromRuns(ratio, confidence);
+  const Belief runs = BeliefFromRuns(ratio);
   return IsSurelyBelow(runs, expected) || IsSurelyBelow(expected, runs);
 }
 
@@ -114,8 +99,7 @@ bool IsSurelyBelow(const Belief& a, const Belief& b) {
 Judgement Judge(const Evidence& evidence) {
   const bool by_cpu_time = evidence.cpu_time.has_value();
   const timing::RatioStatistics& ratio = by_cpu_time ? *evidence.cpu_time : evidence.ratio;
-  const Belief runs = by_cpu_time ? BeliefFromCpuTime(ratio, evidence.confidence)
-                                  : BeliefFromRuns(ratio, evidence.confidence);
+  const Belief runs = by_cpu_time ? BeliefFromCpuTime(ratio) : BeliefFromRuns(ratio);
   Judgement judgement;
   judgement.belief = Combine(evidence.prediction, runs);
   judgement.probability = ProbabilityBelow(judgement.belief, 0);

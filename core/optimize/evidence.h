@@ -30,18 +30,17 @@ struct Belief {
 
 // What predicted costs, in any unit, say of the ratio. Nothing if one of them is not positive.
 Belief BeliefFromPrediction(double original_us, double candidate_us);
-// What runs say of the ratio. `confidence` is that of its interval.
-Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence);
-// What runs on one thread say of the ratio of run times with several threads. `confidence` is that
-// of its interval.
-Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio, double confidence);
+// What runs say of the ratio.
+Belief BeliefFromRuns(const timing::RatioStatistics& ratio);
+// What runs on one thread say of the ratio of run times with several threads.
+Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio);
 // What the predicted costs of two graphs say. Nothing if the graphs need different estimates, which
 // are optimistic.
 Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate);
 // Whether what runs show should be seen once more, of the graphs compiled anew: that a graph is
 // surely faster, perhaps by no more than another place in memory can make it, or that it is surely
 // faster or slower where the prediction speaks surely (95 %) of another ratio.
-bool IsDoubtful(const timing::RatioStatistics& ratio, double confidence, const Belief& prediction);
+bool IsDoubtful(const timing::RatioStatistics& ratio, const Belief& prediction);
 Belief Combine(const Belief& a, const Belief& b);
 // The probability that the logarithm of the ratio is below `bound`.
 double ProbabilityBelow(const Belief& belief, double bound);
@@ -56,7 +55,6 @@ struct Evidence {
   // Of runs on one thread, by the CPU time of those that are contaminated. Known where other work
   // on the machine disturbed most runs; `ratio` then says nothing.
   std::optional<timing::RatioStatistics> cpu_time = {};
-  double confidence = 0;  // That of both intervals.
   Belief prediction;
   bool does_subset_of_work = false;  // DoesSubsetOfWork
 };
@@ -76,8 +74,8 @@ struct Judgement {
 //   surely slower            at least six pairs ran, and the whole interval of the ratio is above
 //   1;
 //                            that of CPU times is above 1.01: not taken;
-//   measured                 at least six pairs ran, the whole interval is below 1, so is the ratio
-//                            of the medians, and the gain is at least kLeastGain; not by CPU times;
+//   measured                 at least six pairs ran, the whole interval is below 1, and the gain
+//                            is at least kLeastGain; not by CPU times;
 //   CPU time                 by CPU times alone, and by the prediction together with them, it is
 //                            faster with a probability of at least 95 %, and the gain is expected
 //                            to be at least kLeastGain;

@@ -70,6 +70,7 @@ void DescribeWinner(const Baseline& baseline, const verify::Checker& checker,
         "was compared"));
   }
   report->speedup_interval = winner.gain;
+  report->speedup_percent = winner.gain_percent;
   report->journal = std::move(packaged.journal);
   const report::CostedGraph before = {baseline.original.prepared.cut.graph, baseline.cost};
   const report::CostedGraph after = {packaged.prepared.cut.graph, packaged.cost};
@@ -106,12 +107,6 @@ void CompareFigures(bool gain_is_predicted, report::Report* report) {
     report->predicted_speedup_percent =
         GainPercent(report->original.predicted_us, report->optimized.predicted_us);
   }
-  report->speedup_percent =
-      GainPercent(report->original.measured.median_us, report->optimized.measured.median_us);
-  if (report->speedup_interval.has_value()) {
-    const auto [low, high] = *report->speedup_interval;
-    report->speedup_percent = std::clamp(report->speedup_percent, low, high);
-  }
 }
 
 // `result`: null if the original itself is delivered.
@@ -144,9 +139,6 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
     DescribeKeptOriginal(baseline, &report);
   }
   CompareFigures(gain_is_predicted, &report);
-  if (delivered != nullptr && decision.winner->gain_percent.has_value()) {
-    report.speedup_percent = *decision.winner->gain_percent;
-  }
   NoteObjections(model, delivered, &report);
   if (delivered != nullptr) result.files = std::move(delivery->files);
   report.phase_seconds["report"] = clock.SecondsSince(start);

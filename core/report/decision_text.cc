@@ -161,7 +161,7 @@ bool IsGainOfCpuTime(const Report& report) {
 absl::string_view IntervalText(const Report& report) {
   return IsGainOfCpuTime(report)
              ? kByCpuTime
-             : "by the lower quartiles of the runs, which noise moves less than medians";
+             : "by comparing runs turn by turn, which noise moves less than medians";
 }
 
 std::string MeasuredGainText(const Report& report) {

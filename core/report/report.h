@@ -274,16 +274,14 @@ struct Report {
   // was measured includes it only if cut_nodes_run.
   int cut_nodes = 0;
   bool cut_nodes_run = false;  // Whether the device runs whole files, with these nodes.
-  // (original - optimized) / original * 100, of the measured medians and of the predictions. That
-  // of the medians is at the nearer end of speedup_interval if it is outside: it is noise then.
-  // Where CPU time was compared, or graphs were compiled and run twice, it is the gain by these. No
-  // gain is predicted on a device that measures if the two graphs differ in kernels that were not
-  // measured in time: their estimates say little.
+  // (original - optimized) / original * 100. What was measured is that of runs in turns, each
+  // compared with the run of the other graph in the same turn, which noise moves less than the
+  // medians, or of the CPU time that the taken candidate was compared by. No gain is predicted on a
+  // device that measures if the two graphs differ in kernels that were not measured in time: their
+  // estimates say little.
   double speedup_percent = 0;
   std::optional<double> predicted_speedup_percent;
-  // The 99 % confidence interval of the gain, by the ratio of the lower quartiles, which noise
-  // moves less than the medians, or by the CPU time that the taken candidate was compared by.
-  // Missing if no runs were compared.
+  // The 99 % confidence interval of the measured gain. Missing if no runs were compared.
   std::optional<PercentRange> speedup_interval;
   // The candidates that were judged, in the order of their predicted costs and of the rounds in
   // which they were tried.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/base/reason.h"
@@ -184,9 +185,9 @@ class Measurement {
   // does not make a false winner more likely.
   void DropHopeless(double share) {
     std::erase_if(racing_, [&](size_t i) {
-      // Ratios of visits come in groups, one for each pair of speeds. Their interval is as wide as
-      // the groups are far apart until it has shrunk into one of them, so it does not tell how wide
-      // it will be.
+      // The ratios of a busy machine come in groups, one for each pair of speeds. Their interval is
+      // as wide as the groups are far apart until it has shrunk into one of them, so it does not
+      // tell how wide it will be.
       if (i == 0 || !IsMostlyClean(i)) return false;
       const RatioStatistics ratio = RatioOf(i);
       // Intervals shrink with the root of the number of samples. The ratio may still turn out lower
@@ -201,56 +202,52 @@ class Measurement {
     return racing_.size() == 1 || RatioOf(racing_[1]).surely_faster();
   }
 
-  // Whether at least half of the pairs of an executable (its sample and the first one's) are clean,
-  // so that contaminated ones can be left out.
-  bool IsMostlyClean(size_t i) const {
+  // The share of an executable's samples that are clean, as are those of the first one with which
+  // they were taken.
+  double CleanShare(size_t i) const {
     const auto taken = [i](const std::vector<Sample>& row) { return row[i].taken; };
     const auto clean = [i](const std::vector<Sample>& row) { return row[0].clean && row[i].clean; };
-    return 2 * std::ranges::count_if(samples_, clean) >= std::ranges::count_if(samples_, taken);
+    return static_cast<double>(std::ranges::count_if(samples_, clean)) /
+           static_cast<double>(std::max<int64_t>(std::ranges::count_if(samples_, taken), 1));
   }
+
+  // Whether so many are that contaminated ones can be left out.
+  bool IsMostlyClean(size_t i) const { return CleanShare(i) >= 0.5; }
 
   // Whether that holds for all that still race.
   bool IsMostlyClean() const {
     return std::ranges::all_of(racing_, [this](size_t i) { return IsMostlyClean(i); });
   }
 
-  // Whether two thirds of the pairs of one that still races are contaminated.
+  // Whether two thirds of the samples of one that still races are contaminated.
   bool IsMostlyContaminated() const {
-    return std::ranges::any_of(
-        racing_, [this](size_t i) { return 3 * CleanPairs(i).own.size() <= samples_.size(); });
+    return std::ranges::any_of(racing_, [this](size_t i) { return 3 * CleanShare(i) <= 1; });
   }
 
-  // The samples of an executable that count, and those of the first one that they are paired with.
-  struct Pairs {
+  // The fastest samples of an executable's visits, and those of the first one in the same turns.
+  struct Visits {
     std::vector<double> own;
     std::vector<double> first;
   };
 
-  // Clean samples, taken one after the other.
-  Pairs CleanPairs(size_t i) const {
-    Pairs pairs;
-    for (const std::vector<Sample>& row : samples_) {
-      if (!row[i].taken || !row[0].clean || !row[i].clean) continue;
-      pairs.own.push_back(row[i].us);
-      pairs.first.push_back(row[0].us);
-    }
-    return pairs;
-  }
-
-  // The fastest samples of each visit.
-  Pairs Visits(size_t i) const {
-    Pairs pairs;
+  // Of the samples that count: the clean ones if most are. Without visits where none of them is.
+  Visits VisitsOf(size_t i) const {
+    const bool clean_only = IsMostlyClean(i);
+    Visits visits;
     const size_t rows = rows_per_turn();
     for (size_t row = 0; row < samples_.size() && samples_[row][i].taken; row += rows) {
-      const auto fastest = [&](size_t executable) {
-        double us = samples_[row][executable].us;
-        for (size_t k = row; k < row + rows; ++k) us = std::min(us, samples_[k][executable].us);
-        return us;
-      };
-      pairs.own.push_back(fastest(i));
-      pairs.first.push_back(fastest(0));
+      std::optional<double> own, first;
+      for (size_t k = row; k < row + rows; ++k) {
+        const Sample& a = samples_[k][i];
+        const Sample& b = samples_[k][0];
+        if (!clean_only || a.clean) own = std::min(own.value_or(a.us), a.us);
+        if (!clean_only || b.clean) first = std::min(first.value_or(b.us), b.us);
+      }
+      if (!own.has_value() || !first.has_value()) continue;
+      visits.own.push_back(*own);
+      visits.first.push_back(*first);
     }
-    return pairs;
+    return visits;
   }
 
   RunStatistics RunsOf(size_t i) const {
@@ -260,31 +257,27 @@ class Measurement {
         if (row[i].taken && row[i].clean) samples.push_back(row[i].us);
       }
     } else {
-      samples = Visits(i).own;
+      samples = VisitsOf(i).own;
     }
     return {Median(samples), Quantile(samples, 0.1), Quantile(samples, 0.9),
             *std::min_element(samples.begin(), samples.end()), static_cast<int>(samples.size())};
   }
 
   RatioStatistics RatioOf(size_t i) const {
-    const bool clean_only = IsMostlyClean(i);
-    const Pairs pairs = clean_only ? CleanPairs(i) : Visits(i);
-    RatioStatistics ratio{.of_medians = Median(pairs.own) / Median(pairs.first),
-                          .pairs = static_cast<int>(pairs.own.size())};
-    if (clean_only) {
-      constexpr double kQuantile = 0.25;
-      ratio.value = Quantile(pairs.own, kQuantile) / Quantile(pairs.first, kQuantile);
-      ratio.interval = BootstrapQuantileRatio(pairs.own, pairs.first, kQuantile,
-                                              options_.confidence, options_.seed);
-    } else {
-      std::vector<double> ratios;
-      for (size_t k = 0; k < pairs.own.size(); ++k) {
-        ratios.push_back(pairs.own[k] / pairs.first[k]);
-      }
-      ratio.value = Median(ratios);
-      ratio.interval = BootstrapMedian(ratios, options_.confidence, options_.seed);
+    const Visits visits = VisitsOf(i);
+    std::vector<double> ratios;
+    for (size_t k = 0; k < visits.own.size(); ++k) {
+      ratios.push_back(visits.own[k] / visits.first[k]);
     }
-    return ratio;
+    if (ratios.empty()) return {};
+    // Of few ratios an interval of less confidence says more of their spread.
+    constexpr double kConfidence = 0.9;
+    constexpr double kWidth = 2 * 1.645;  // Of that interval, in standard deviations.
+    const Interval inner = MedianInterval(ratios, kConfidence);
+    return {.value = Median(ratios),
+            .interval = MedianInterval(ratios, options_.confidence),
+            .log_sd = std::log(inner.high / inner.low) / kWidth,
+            .pairs = static_cast<int>(ratios.size())};
   }
 
   const std::span<kernels::Executable* const> executables_;
@@ -304,7 +297,7 @@ RatioStatistics Pooled(const RatioStatistics& a, const RatioStatistics& b) {
   return {.value = std::sqrt(a.value * b.value),
           .interval = {std::min(a.interval.low, b.interval.low),
                        std::max(a.interval.high, b.interval.high)},
-          .of_medians = std::sqrt(a.of_medians * b.of_medians),
+          .log_sd = std::max(a.log_sd, b.log_sd),
           .pairs = a.pairs + b.pairs,
           .log_difference = std::abs(std::log(a.value / b.value))};
 }

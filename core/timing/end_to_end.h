@@ -5,15 +5,13 @@
 //
 // All executables are run in turn, alternately forwards and backwards (A B C, C B A, ...), in one
 // process on one set of threads, so that anything that slows the machine down for a while slows
-// all of them alike. Each candidate is compared with the first executable by the ratio of the lower
-// quartiles of their times: a disturbance only ever makes a run longer, so the lower part of the
-// samples is the most reliable.
-//
-// On a machine that is kept busy no part is reliable. Threads of a kernel that find no core leave
-// its work to the others, so a graph takes one time or another, or several, by chance. Then the
-// median is taken of the ratios of single visits: that of the candidate by the visit of the first
-// executable in the same turn, each counted by its fastest sample. What disturbs one visit or the
-// other moves a ratio up as often as down.
+// all of them alike. A candidate is compared with the first executable turn by turn: the ratio of
+// the fastest samples of their visits in the turn. What slows the machine down for a while, also by
+// what other machines do on the same host, moves both sides of such a ratio, and what disturbs one
+// visit or the other moves a ratio up as often as down. So the one that is looked for is the median
+// of these ratios. That also holds on a machine that is kept busy, where threads of a kernel that
+// find no core leave its work to the others, so that a graph takes one time or another, or several,
+// by chance.
 //
 // After 16, 32, 64, ... turns the samples are evaluated. Candidates whose gain is surely below
 // least_gain are dropped, and so is the slower half of the others (successive halving). The
@@ -49,7 +47,6 @@ struct EndToEndOptions {
   double least_gain = 0.002;  // Candidates that are surely gaining less are dropped. Relative.
   // Confidence level of each evaluation. There are up to six, counting the final one.
   double confidence = 0.99;
-  uint64_t seed = 1;  // Seed of the bootstrap.
   // Whether to stop, after the first few turns or at an evaluation, if two thirds of the pairs of
   // an executable are contaminated: for callers who have a better use for the time then.
   bool stops_if_contaminated = false;
@@ -66,15 +63,13 @@ struct RunStatistics {
 
 // time(candidate) / time(first): below 1, the candidate is faster.
 struct RatioStatistics {
-  double value = 1;  // Ratio of the lower quartiles, or median of the ratios if contaminated.
-  Interval interval{1, 1};
-  double of_medians = 1;
-  int pairs = 0;  // Number of pairs, one sample or visit of the candidate and one of the first.
+  double value = 1;
+  Interval interval{1, 1};    // By EndToEndOptions::confidence.
+  double log_sd = 0;          // The standard deviation of the logarithm of `value`.
+  int pairs = 0;              // Turns in which both ran.
   double log_difference = 0;  // Of two measurements that were pooled.
-  // Whether the candidate is faster by every measure that a report shows.
-  bool surely_faster() const { return interval.high < 1 && of_medians < 1; }
-  // Whether it is slower by each of them.
-  bool surely_slower() const { return interval.low > 1 && of_medians > 1; }
+  bool surely_faster() const { return interval.high < 1; }
+  bool surely_slower() const { return interval.low > 1; }
 };
 
 // What two measurements of the same graphs show together. The interval holds those of both.
@@ -84,8 +79,8 @@ struct EndToEndResult {
   std::vector<RunStatistics> runs;      // Parallel to the executables.
   std::vector<RatioStatistics> ratios;  // Parallel to the executables; the first ratio is 1.
   // Whether more than half of the pairs of an executable that raced to the end were contaminated
-  // (probe.h). Of such an executable the fastest sample of each visit counts. Contaminated samples
-  // count by their CPU time where kernels use one thread.
+  // (probe.h). Of such an executable contaminated samples count, too, by their CPU time where
+  // kernels use one thread.
   bool contaminated = false;
 };
 

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "absl/functional/function_ref.h"
-#include "core/base/rng.h"
+#include <utility>
 
 namespace quotient::timing {
 namespace {
 
-// The interval of what `resample` returns.
-Interval Bootstrap(double confidence, uint64_t seed, absl::FunctionRef<double(Rng&)> resample) {
-  constexpr int kResamples = 1000;
-  Rng rng(seed);
-  std::vector<double> statistics;
-  for (int i = 0; i < kResamples; ++i) statistics.push_back(resample(rng));
-  const double tail = (1 - confidence) / 2;
-  return {Quantile(statistics, tail), Quantile(statistics, 1 - tail)};
+// The z that a value of the standard normal distribution is below with a probability of 0.5 to 1.
+double StandardNormalQuantile(double probability) {
+  double low = 0;
+  double high = 40;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    const double below = std::erfc(-middle / std::sqrt(2.0)) / 2;
+    (below < probability ? low : high) = middle;
+  }
+  return high;
 }
 
 }  // namespace
@@ -32,27 +32,12 @@ double Quantile(std::vector<double> samples, double q) {
 
 double Median(std::vector<double> samples) { return Quantile(std::move(samples), 0.5); }
 
-Interval BootstrapQuantileRatio(const std::vector<double>& numerators,
-                                const std::vector<double>& denominators, double q,
-                                double confidence, uint64_t seed) {
-  std::vector<double> above(numerators.size());
-  std::vector<double> below(numerators.size());
-  return Bootstrap(confidence, seed, [&](Rng& rng) {
-    for (size_t k = 0; k < above.size(); ++k) {
-      const uint64_t pair = rng.Below(above.size());
-      above[k] = numerators[pair];
-      below[k] = denominators[pair];
-    }
-    return Quantile(above, q) / Quantile(below, q);
-  });
-}
-
-Interval BootstrapMedian(const std::vector<double>& values, double confidence, uint64_t seed) {
-  std::vector<double> drawn(values.size());
-  return Bootstrap(confidence, seed, [&](Rng& rng) {
-    for (double& value : drawn) value = values[rng.Below(values.size())];
-    return Median(drawn);
-  });
+Interval MedianInterval(std::vector<double> values, double confidence) {
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  const double z = StandardNormalQuantile((1 + confidence) / 2);
+  const auto outside = static_cast<size_t>(std::max(0.0, (count - z * std::sqrt(count)) / 2));
+  return {values[outside], values[values.size() - 1 - outside]};
 }
 
 }  // namespace quotient::timing

@@ -2,7 +2,6 @@
 
 // Statistics of samples. Vectors must not be empty.
 
-#include <cstdint>
 #include <vector>
 
 namespace quotient::timing {
@@ -16,14 +15,10 @@ struct Interval {
   double high = 0;
 };
 
-// Percentile bootstrap (Efron): a confidence interval of Quantile(numerators, q) /
-// Quantile(denominators, q). The vectors are parallel, and pairs are resampled together, so that a
-// disturbance of both samples of a pair does not widen the interval. Deterministic for a seed.
-Interval BootstrapQuantileRatio(const std::vector<double>& numerators,
-                                const std::vector<double>& denominators, double q,
-                                double confidence, uint64_t seed);
-
-// The same of the median of `values`.
-Interval BootstrapMedian(const std::vector<double>& values, double confidence, uint64_t seed);
+// A confidence interval of the median of what the values were drawn from, whatever its
+// distribution: two of the values, by the sign test (Hollander, Wolfe, Chicken, "Nonparametric
+// Statistical Methods", 3rd edition, section 3.6, with the normal approximation). Of few values not
+// even the first and the last make an interval of 0.99 (six: 0.97).
+Interval MedianInterval(std::vector<double> values, double confidence);
 
 }  // namespace quotient::timing

@@ -84,8 +84,8 @@ TEST_F(DecideOnABusyMachineTest, CpuTimeOnOneThreadDecides) {
     EXPECT_NEAR(decision->considered[i].cpu_time_percent->high, gains[i], 1e-9);
   }
   ASSERT_TRUE(decision->winner.has_value());
-  EXPECT_NEAR(*decision->winner->gain_percent, decision->considered[0].taken ? 10 : 20, 1e-9);
-  EXPECT_NEAR(decision->winner->gain->low, *decision->winner->gain_percent, 1e-9);
+  EXPECT_NEAR(decision->winner->gain_percent, decision->considered[0].taken ? 10 : 20, 1e-9);
+  EXPECT_NEAR(decision->winner->gain->low, decision->winner->gain_percent, 1e-9);
 }
 
 TEST_F(DecideOnABusyMachineTest, WhatIsFasterByTheDisturbedRunsAloneIsNotTaken) {

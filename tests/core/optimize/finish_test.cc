@@ -34,7 +34,8 @@ class FinishTest : public StageTest {
   Decision Taken() {
     Winner winner{.candidate = {.packaged = PackageOf(kShorter)},
                   .measured = {.median_us = 80, .runs = 9},
-                  .gain = report::PercentRange{15, 25}};
+                  .gain = report::PercentRange{15, 25},
+                  .gain_percent = 19};
     winner.candidate.verdict = {
         .passed = true, .max_relative_error = 1e-7, .tolerance = 1e-4, .inputs = 5};
     winner.candidate.packaged.journal = {{.rule = "softmax-twice"}};
@@ -77,24 +78,13 @@ TEST_F(FinishTest, AWinnerLeavesWithItsFilesAndWhatIsKnownOfIt) {
               100 * (1 - predicted_us / baseline_->cost.total_us), 1e-9);
   EXPECT_EQ(report.original.measured.median_us, 100);
   EXPECT_EQ(report.optimized.measured.median_us, 80);
-  EXPECT_NEAR(report.speedup_percent, 20, 1e-9);
+  EXPECT_EQ(report.speedup_percent, 19) << "by turns, which noise moves less than medians";
   ASSERT_TRUE(report.speedup_interval.has_value());
   EXPECT_EQ(report.speedup_interval->low, 15);
   ASSERT_THAT(report.journal, SizeIs(1));
   EXPECT_EQ(report.journal[0].rule, "softmax-twice");
   EXPECT_THAT(report.considered, SizeIs(1));
   EXPECT_THAT(report.nodes, SizeIs(3));
-}
-
-// On a machine with two speeds the medians of both may be of different ones.
-TEST_F(FinishTest, AGainIsWithinWhatIsSureOfIt) {
-  ReadAndPredict(kModel);
-  for (const auto& [low, high, gain] :
-       {std::array{0.2, 1.5, 1.5}, std::array{22.0, 25.0, 22.0}, std::array{15.0, 25.0, 20.0}}) {
-    Decision decision = Taken();  // The medians are 20 % apart.
-    decision.winner->gain = report::PercentRange{low, high};
-    EXPECT_NEAR(FinishWith(std::move(decision)).report.speedup_percent, gain, 1e-9);
-  }
 }
 
 TEST_F(FinishTest, AWinnerLeavesWithHowItWasChecked) {
@@ -189,7 +179,7 @@ TEST_F(FinishTest, NoGainIsPredictedFromDifferentEstimates) {
   decision.winner->candidate.packaged.cost.costs[0].source = cost::CostSource::kModel;
   const report::Report report = FinishWith(std::move(decision)).report;
   EXPECT_FALSE(report.predicted_speedup_percent.has_value());
-  EXPECT_NEAR(report.speedup_percent, 20, 1e-9);
+  EXPECT_EQ(report.speedup_percent, 19);
 }
 
 TEST_F(FinishTest, ObjectionsAreThoseToWhatLeaves) {

@@ -51,7 +51,7 @@ TEST(DecisionTextTest, WhereTheMachineIsBusyCpuTimeIsNamed) {
               testing::HasSubstr("by CPU time of one thread 1.5 to 2.5 %, expected 2.0 %)"));
   EXPECT_THAT(IntervalText(report), testing::HasSubstr("CPU time"));
   report.considered[0].taken = false;
-  EXPECT_THAT(IntervalText(report), testing::HasSubstr("quartiles"));
+  EXPECT_THAT(IntervalText(report), testing::HasSubstr("turn by turn"));
 }
 
 TEST(DecisionTextTest, HowManyPairsOfRunsDecidedIsTold) {
