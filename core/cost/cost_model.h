@@ -98,6 +98,7 @@ struct GraphCost {
   std::vector<KernelCost> costs;  // Parallel to groups.
   double total_us = 0;
 };
+// Once its kernels have been measured, or at what is known when `stop` fires.
 absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& model,
                                        const StopCondition& stop);
 // The same kernels at what is known of them now.

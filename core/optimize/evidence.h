@@ -72,8 +72,7 @@ struct Judgement {
 
 // Judges a candidate by the first of these that holds:
 //   surely slower            at least six pairs ran, and the whole interval of the ratio is above
-//   1;
-//                            that of CPU times is above 1.01: not taken;
+//                            1; that of CPU times is above 1.01: not taken;
 //   measured                 at least six pairs ran, the whole interval is below 1, and the gain
 //                            is at least kLeastGain; not by CPU times;
 //   CPU time                 by CPU times alone, and by the prediction together with them, it is

@@ -101,7 +101,7 @@ void DescribeKeptOriginal(const Baseline& baseline, report::Report* report) {
 }
 
 // `gain_is_predicted`: whether the predicted costs of both graphs can be compared.
-void CompareFigures(bool gain_is_predicted, report::Report* report) {
+void ComparePredictions(bool gain_is_predicted, report::Report* report) {
   report->predicted_speedup_percent.reset();
   if (gain_is_predicted) {
     report->predicted_speedup_percent =
@@ -138,7 +138,7 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
     result.files = KeepOriginal(job, model, &report);
     DescribeKeptOriginal(baseline, &report);
   }
-  CompareFigures(gain_is_predicted, &report);
+  ComparePredictions(gain_is_predicted, &report);
   NoteObjections(model, delivered, &report);
   if (delivered != nullptr) result.files = std::move(delivery->files);
   report.phase_seconds["report"] = clock.SecondsSince(start);
@@ -153,7 +153,7 @@ Result FinishUntouched(const Job& job, Device& device, const onnx::Model& model,
   DescribeJob(job, device, &report);
   report.original = FiguresOf(model, cost, {});
   Result result = {.files = KeepOriginal(job, model, &report)};
-  CompareFigures(true, &report);
+  ComparePredictions(true, &report);
   NoteObjections(model, nullptr, &report);
   report.phase_seconds["report"] = clock.SecondsSince(start);
   result.report = std::move(report);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <string>
@@ -15,6 +16,7 @@
 #include "core/ops/infer_graph.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
+#include "core/os/precedence.h"
 #include "tests/support/fake_backend.h"
 #include "tests/support/fake_device_kind.h"
 #include "tests/support/graphs.h"
@@ -60,6 +62,22 @@ class DevicesTest : public ::testing::Test {
   timing::Lane lane_;
   Devices devices_{{.store = store_.get(), .lane = &lane_}};
 };
+
+int PolicyOfLane(timing::Lane* lane) {
+  int policy = -1;
+  lane->Run([&] { policy = sched_getscheduler(0); });
+  return policy;
+}
+
+// Whether the system permits it depends on who runs the tests.
+TEST_F(DevicesTest, WhatIsTimedTakesPrecedenceIfToldTo) {
+  EXPECT_EQ(PolicyOfLane(&lane_), SCHED_OTHER);
+  bool is_permitted = false;
+  std::thread([&] { is_permitted = os::TakePrecedence(); }).join();
+  timing::Lane lane;
+  const Devices devices({.store = store_.get(), .lane = &lane, .takes_precedence = true});
+  EXPECT_EQ(PolicyOfLane(&lane), is_permitted ? SCHED_RR : SCHED_OTHER);
+}
 
 TEST_F(DevicesTest, ASnapshotIsADeviceThatIsMadeOnce) {
   const std::string text = TextOf("1"), name = SnapshotDevice(text);
