@@ -115,11 +115,6 @@ ClassId SpreadOver(Terms& terms, ClassId mask, const TensorType& scores) {
   return is_whole ? mask : terms.Op("Expand", {mask}, {{"shape", std::move(spread)}});
 }
 
-// ONNX Runtime has no Attention without batches, heads, queries, keys or columns.
-bool MayHaveElements(const TensorType& type) {
-  return std::ranges::none_of(*type.shape, [](const model::Dim& dim) { return dim.Is(0); });
-}
-
 // The Attention whose parts are these; its scores have three axes or four.
 ClassId Joined(Terms& terms, const OpWord& softmax, const Parts& parts) {
   const TensorType q = terms.type(parts.queries);

@@ -86,7 +86,7 @@ ClassId Rotary(Terms& terms, std::span<const Binding> args) {
   const ClassId x = args[3].id;
   const TensorType type = terms.type(x);
   const std::optional<int64_t> columns = NumberAt(type, 3);
-  if (!columns || type.rank() != 4 || *columns % 2 != 0 ||
+  if (!columns || type.rank() != 4 || *columns % 2 != 0 || !MayHaveElements(type) ||
       !JoinsAlong(terms.word(args[0].op), 4, 3) ||
       !IsSlice(terms.word(args[1].op), type, {.axis = 3, .begin = *columns / 2, .end = *columns}) ||
       !IsSlice(terms.word(args[2].op), type, {.axis = 3, .begin = 0, .end = *columns / 2})) {

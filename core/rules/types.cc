@@ -1,5 +1,7 @@
 #include "core/rules/types.h"
 
+#include <algorithm>
+
 namespace quotient::rules {
 
 std::optional<int64_t> NumberAt(const model::TensorType& type, int axis) {
@@ -74,6 +76,10 @@ std::optional<std::vector<std::vector<int64_t>>> GroupAxes(const model::Shape& f
   }
   if (axis != fine.size()) return std::nullopt;
   return groups;
+}
+
+bool MayHaveElements(const model::TensorType& type) {
+  return std::ranges::none_of(*type.shape, [](const model::Dim& dim) { return dim.Is(0); });
 }
 
 bool IsScalar(const model::TensorType& type, int rank) {

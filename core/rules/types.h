@@ -36,6 +36,10 @@ bool VariesAlong(const model::TensorType& type, int rank, int axis, int64_t size
 std::optional<std::vector<std::vector<int64_t>>> GroupAxes(const model::Shape& fine,
                                                            const model::Shape& coarse);
 
+// Whether no dimension is known to be 0. ONNX Runtime has no Attention and no RotaryEmbedding
+// without batches, heads, rows or columns. `type` has a rank.
+bool MayHaveElements(const model::TensorType& type);
+
 // Whether `type` has one element and a rank of at most `rank`.
 bool IsScalar(const model::TensorType& type, int rank);
 

@@ -107,6 +107,7 @@ class Generator {
       Try("Cast", {x}, {{"to", static_cast<int64_t>(dtype_)}});
       return;
     }
+    if (type.rank() == 0) return Unary(x);  // The others work along an axis.
     switch (Pick(18)) {
       case 0:
       case 1:
