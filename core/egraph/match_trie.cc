@@ -1,6 +1,6 @@
 // A node stands for one instruction. Two orders share it if they are equal up to there; so that
-// they are, registers are numbered in the order in which instructions set them. Leaves have
-// registers of their own, which all rules share.
+// they are, registers are numbered in the order in which instructions set them, and guards are the
+// functions that they call. Leaves have registers of their own, which all rules share.
 
 #include "core/egraph/match_trie.h"
 
@@ -11,6 +11,16 @@
 namespace quotient::egraph {
 
 using Code = Instruction::Code;
+
+namespace {
+
+// Null stands for no guard.
+bool AskTheSame(const CompiledGuard* a, const CompiledGuard* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->negated == b->negated && a->guard.holds == b->guard.holds;
+}
+
+}  // namespace
 
 bool MatchTrie::Fits(const Program& program) {
   const auto small = [](const Plan& plan) { return plan.num_registers < kFirstLeaf; };
@@ -58,17 +68,19 @@ void MatchTrie::AddPlan(const OpTable& table, uint32_t index, const Program& pro
       next += step.num_children;
     }
     const CompiledGuard* guard = nullptr;
-    std::vector<uint32_t> guard_registers;
+    std::vector<GuardArgument> arguments;
     if (step.code == Code::kGuard) {
-      guard = &program.guards[step.guard];
+      guard = &program.guards[std::exchange(step.guard, kNoIndex)];
       for (const Argument& argument : guard->arguments) {
         const bool is_class = argument.sort == 'c';
-        guard_registers.push_back(is_class ? renumbered[plan.variable_registers[argument.variable]]
-                                           : argument.variable);
+        arguments.push_back(
+            {argument.sort,
+             is_class ? renumbered[plan.variable_registers[argument.variable]] : argument.variable,
+             argument.text});
       }
     }
     if (step.op.valid()) step.kind = table.Kind(step.op);
-    at = ChildFor(at, step, guard, std::move(guard_registers));
+    at = ChildFor(at, step, guard, std::move(arguments));
     paths_[index].push_back(at);
   }
   for (uint32_t root : plan.root_registers) emission.registers.push_back(renumbered[root]);
@@ -81,10 +93,10 @@ void MatchTrie::AddPlan(const OpTable& table, uint32_t index, const Program& pro
 }
 
 uint32_t MatchTrie::ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
-                             std::vector<uint32_t> guard_registers) {
+                             std::vector<GuardArgument> arguments) {
   for (const uint32_t child : nodes_[parent].children) {
-    if (nodes_[child].guard == guard && nodes_[child].guard_registers == guard_registers &&
-        nodes_[child].step == step) {
+    const Node& node = nodes_[child];
+    if (node.step == step && AskTheSame(node.guard, guard) && node.arguments == arguments) {
       return child;
     }
   }
@@ -92,7 +104,7 @@ uint32_t MatchTrie::ChildFor(uint32_t parent, const Instruction& step, const Com
   Node& node = nodes_.emplace_back();
   node.step = step;
   node.guard = guard;
-  node.guard_registers = std::move(guard_registers);
+  node.arguments = std::move(arguments);
   nodes_[parent].children.push_back(fresh);
   if (parent == 0) {
     if (step.kind.value() >= seeds_.size()) seeds_.resize(step.kind.value() + 1);

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/egraph/change_log.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern_program.h"
@@ -62,10 +63,18 @@ class MatchTrie {
     uint32_t known = kNoIndex;
     uint32_t position = 0;
   };
+  // An argument of a guard: a class register, an operator variable, a list variable or a text.
+  struct GuardArgument {
+    char sort;  // As in Argument.
+    uint32_t at = 0;
+    absl::string_view text = {};
+
+    friend bool operator==(const GuardArgument&, const GuardArgument&) = default;
+  };
   struct Node {
     Instruction step;
     const CompiledGuard* guard = nullptr;
-    std::vector<uint32_t> guard_registers;
+    std::vector<GuardArgument> arguments;  // Of the guard.
     std::vector<uint32_t> children;
     std::vector<Emission> emissions;
     // Set by Enable:
@@ -120,7 +129,7 @@ class MatchTrie {
 
   void AddPlan(const OpTable& table, uint32_t index, const Program& program, const Plan& plan);
   uint32_t ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
-                    std::vector<uint32_t> guard_registers);
+                    std::vector<GuardArgument> arguments);
   uint32_t LeafIndex(OpId op);
   void EnableNode(Node& node);
   static void DisableNode(Node& node);

@@ -313,15 +313,21 @@ bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, con
 
 bool Matcher::Holds(const EGraph& graph, const Node& node) const {
   absl::InlinedVector<Binding, 4> bindings;
-  for (size_t i = 0; i < node.guard_registers.size(); ++i) {
-    const Argument& argument = node.guard->arguments[i];
+  for (const MatchTrie::GuardArgument& argument : node.arguments) {
     Binding& binding = bindings.emplace_back();
-    if (argument.sort == 'c') binding.id = ClassId(registers_[node.guard_registers[i]]);
-    if (argument.sort == 'o') binding.op = OpId(ops_[node.guard_registers[i]]);
-    if (argument.sort == 't') binding.text = argument.text;
-    if (argument.sort == 'l') {
-      const List& list = lists_[node.guard_registers[i]];
-      binding.list = graph.node(list.node).children.subspan(list.start);
+    switch (argument.sort) {
+      case 'c':
+        binding.id = ClassId(registers_[argument.at]);
+        break;
+      case 'o':
+        binding.op = OpId(ops_[argument.at]);
+        break;
+      case 'l':
+        binding.list =
+            graph.node(lists_[argument.at].node).children.subspan(lists_[argument.at].start);
+        break;
+      default:
+        binding.text = argument.text;
     }
   }
   return node.guard->guard.holds(graph, bindings) != node.guard->negated;

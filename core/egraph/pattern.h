@@ -38,11 +38,13 @@
 // comments are skipped, except that a comment directly above a rule becomes its equation(). Search
 // is deterministic, and a guard runs as soon as its variables are bound.
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -61,11 +63,34 @@ struct Binding {
   absl::string_view text;         // 't': a bare word.
 };
 
+// What a guard asks. Copies are equal, which two functions are not even if they do the same: rules
+// that ask the same of the same terms ask once (match_trie.h).
+class GuardFunction {
+ public:
+  using Holds = std::function<bool(const EGraph& graph, std::span<const Binding> arguments)>;
+
+  GuardFunction() = default;  // May not be called.
+  GuardFunction(Holds holds)  // NOLINT: implicit on purpose
+      : holds_(std::make_shared<const Holds>(std::move(holds))) {}
+  template <typename Function>
+  requires std::convertible_to<Function, Holds> GuardFunction(
+      Function holds)  // NOLINT: implicit on purpose
+      : GuardFunction(Holds(std::move(holds))) {}
+
+  bool operator()(const EGraph& graph, std::span<const Binding> arguments) const {
+    return (*holds_)(graph, arguments);
+  }
+  friend bool operator==(const GuardFunction&, const GuardFunction&) = default;
+
+ private:
+  std::shared_ptr<const Holds> holds_;
+};
+
 // `signature` has one of the letters c, o, l, t for each argument. It is checked when a rule is
 // compiled, so functions may index their arguments without checks.
 struct Guard {
   std::string signature;
-  std::function<bool(const EGraph& graph, std::span<const Binding> arguments)> holds;
+  GuardFunction holds;
   // When the answer for the same arguments may change, besides when an argument becomes another
   // class or the analysis reports that its data changed (Analysis::TakeChanged). A rule is matched
   // incrementally if no change of another kind makes one of its guards pass; whoever says that must

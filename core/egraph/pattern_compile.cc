@@ -119,17 +119,21 @@ absl::Status CompileDeltas(const RuleText& text, const Vocabulary& vocabulary,
 
 // Adds the guards that need nothing of a domain.
 Vocabulary WithBuiltInGuards(const Vocabulary& vocabulary) {
+  static const auto& distinct =
+      *new Guard{"cc",
+                 [](const EGraph& graph, std::span<const Binding> arguments) {
+                   return graph.Find(arguments[0].id) != graph.Find(arguments[1].id);
+                 },
+                 Guard::Otherwise::kNothing};
+  static const auto& before =
+      *new Guard{"cc",
+                 [](const EGraph& graph, std::span<const Binding> arguments) {
+                   return graph.Find(arguments[0].id) < graph.Find(arguments[1].id);
+                 },
+                 Guard::Otherwise::kNothing};
   Vocabulary all = vocabulary;
-  all.guards["distinct"] = {"cc",
-                            [](const EGraph& graph, std::span<const Binding> arguments) {
-                              return graph.Find(arguments[0].id) != graph.Find(arguments[1].id);
-                            },
-                            Guard::Otherwise::kNothing};
-  all.guards["before"] = {"cc",
-                          [](const EGraph& graph, std::span<const Binding> arguments) {
-                            return graph.Find(arguments[0].id) < graph.Find(arguments[1].id);
-                          },
-                          Guard::Otherwise::kNothing};
+  all.guards["distinct"] = distinct;
+  all.guards["before"] = before;
   return all;
 }
 

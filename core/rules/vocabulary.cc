@@ -28,12 +28,16 @@ double Rounded(model::DType dtype, double number) {
   return tensor.GetDouble(0);
 }
 
+double MostTolerance(model::DType dtype, double wanted) {
+  return 2 * ops::EpsilonOf(dtype) * std::abs(wanted);
+}
+
 // Exporters compute some numbers themselves, so the last bits may differ. Numbers that float16 can
 // represent are written exactly, and must match exactly: x * 1.0000001 before a Floor is on
 // purpose.
 double ToleranceOf(model::DType dtype, double wanted) {
   if (Rounded(model::DType::kFloat16, wanted) == wanted) return 0;
-  return 2 * ops::EpsilonOf(dtype) * std::abs(wanted);
+  return MostTolerance(dtype, wanted);
 }
 
 bool IsFilledWith(const ClassData& data, absl::string_view text) {
@@ -42,8 +46,12 @@ bool IsFilledWith(const ClassData& data, absl::string_view text) {
       !model::IsComputable(data.constant->dtype()) || !absl::SimpleAtod(text, &wanted)) {
     return false;
   }
-  const bool is_float = model::IsFloat(data.constant->dtype());
-  const double tolerance = is_float ? ToleranceOf(data.constant->dtype(), wanted) : 0;
+  // Most constants are far from it, and their bounds tell that without reading them.
+  const model::DType dtype = data.constant->dtype();
+  const double most = model::IsFloat(dtype) ? MostTolerance(dtype, wanted) : 0;
+  const ops::Interval& values = data.facts.values;
+  if (values.low > wanted + most || values.high < wanted - most) return false;
+  const double tolerance = most == 0 ? 0 : ToleranceOf(dtype, wanted);
   for (int64_t i = 0; i < data.constant->elements(); ++i) {
     if (!(std::abs(data.constant->GetDouble(i) - wanted) <= tolerance)) return false;
   }
