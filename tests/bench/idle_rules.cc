@@ -4,7 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/egraph/pattern.h"
 #include "core/egraph/pattern_program.h"
+#include "core/os/files.h"
+#include "core/rules/vocabulary.h"
 
 namespace quotient {
 namespace {
@@ -71,12 +75,24 @@ class IdleRule final : public egraph::Rule {
 
 }  // namespace
 
-IdleRules::IdleRules(std::span<const egraph::Rule* const> rules, int64_t copies) {
+void IdleRules::AddCopies(std::span<const egraph::Rule* const> rules, int64_t copies) {
   for (int64_t i = 0; i < copies; ++i) {
     for (const egraph::Rule* const rule : rules) {
       rules_.push_back(std::make_unique<IdleRule>(*rule, i));
     }
   }
+}
+
+absl::Status IdleRules::AddFile(const std::string& path, domain::TensorDomain* domain) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(path));
+  rules::Words words(domain);
+  rules::AddCommonWords(words);
+  QUOTIENT_ASSIGN_OR_RETURN(auto rules, egraph::CompileRules(text, words.vocabulary(), path));
+  for (std::unique_ptr<egraph::Rule>& rule : rules) {
+    rules_.push_back(std::make_unique<IdleRule>(*rule, 0));
+    of_files_.push_back(std::move(rule));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace quotient

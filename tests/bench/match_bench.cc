@@ -43,6 +43,8 @@ constexpr char kUsage[] = R"(usage: match_bench FILE.onnx... [options]
   --copies N        how often all rules are there, each copy with all of its matches (1);
                     the tree search has them once
   --idle N          further copies whose matches are found and then all refused (0)
+  --idle-rules FILE rules whose matches are found and then all refused, such as those that
+                    quotient-rules generate prints
   --simulations N   of the tree search, which begins by growing to the limit (400)
   --search-nodes N  at which its e-graphs stop growing (5000)
 )";
@@ -58,6 +60,7 @@ struct Options {
   std::optional<int64_t> paths;
   std::optional<int64_t> copies;
   std::optional<int64_t> idle;
+  std::string idle_rules;
   std::optional<int64_t> simulations;
   std::optional<int64_t> search_nodes;
 };
@@ -68,6 +71,7 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
                         NumberFlag("--paths", 1, options.paths),
                         NumberFlag("--copies", 1, options.copies),
                         NumberFlag("--idle", 0, options.idle),
+                        TextFlag("--idle-rules", options.idle_rules),
                         NumberFlag("--simulations", 1, options.simulations),
                         NumberFlag("--search-nodes", 1, options.search_nodes)};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.files));
@@ -80,11 +84,23 @@ double MicrosecondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-// A workspace whose rules have idle copies.
+// Idle ones beside these rules of the domain.
+absl::StatusOr<IdleRules> MakeIdleRules(const Options& options,
+                                        std::span<const egraph::Rule* const> rules,
+                                        domain::TensorDomain* domain) {
+  IdleRules idle;
+  idle.AddCopies(rules, options.idle.value_or(0));
+  if (!options.idle_rules.empty()) {
+    QUOTIENT_RETURN_IF_ERROR(idle.AddFile(options.idle_rules, domain));
+  }
+  return idle;
+}
+
+// A workspace that has idle rules, too.
 class IdleWorkspace final : public search::Workspace {
  public:
-  IdleWorkspace(std::unique_ptr<pricing::TensorWorkspace> of, int64_t copies)
-      : of_(std::move(of)), idle_(of_->rules(), copies) {
+  IdleWorkspace(std::unique_ptr<pricing::TensorWorkspace> of, IdleRules idle)
+      : of_(std::move(of)), idle_(std::move(idle)) {
     rules_.assign(of_->rules().begin(), of_->rules().end());
     for (const auto& rule : idle_.rules()) rules_.push_back(rule.get());
   }
@@ -123,8 +139,9 @@ class MatchedModel {
       made.rules_.insert(made.rules_.end(), set.rules().begin(), set.rules().end());
       made.sets_.push_back(std::move(set));
     }
-    made.idle_ = std::make_unique<IdleRules>(made.sets_[0].rules(), options.idle.value_or(0));
-    for (const auto& rule : made.idle_->rules()) made.rules_.push_back(rule.get());
+    QUOTIENT_ASSIGN_OR_RETURN(
+        made.idle_, MakeIdleRules(options, made.sets_[0].rules(), made.tensors_.domain.get()));
+    for (const auto& rule : made.idle_.rules()) made.rules_.push_back(rule.get());
     made.limits_.max_enodes = options.nodes.value_or(20'000);
     return made;
   }
@@ -162,7 +179,9 @@ class MatchedModel {
     QUOTIENT_ASSIGN_OR_RETURN(
         auto made,
         pricing::TensorWorkspace::Make(prepared_->graph, prepared_->measured, settings, &prices));
-    IdleWorkspace workspace(std::move(made), options.idle.value_or(0));
+    QUOTIENT_ASSIGN_OR_RETURN(IdleRules idle,
+                              MakeIdleRules(options, made->rules(), made->tensors().domain.get()));
+    IdleWorkspace workspace(std::move(made), std::move(idle));
     search::Task task = {.clock = Clock::System()};
     task.limits.max_enodes = options.search_nodes.value_or(5'000);
     task.limits.max_simulations = options.simulations.value_or(400);
@@ -209,7 +228,7 @@ class MatchedModel {
   std::optional<optimize::Prepared> prepared_;
   domain::TensorEGraph tensors_;
   std::vector<rules::RuleSet> sets_;
-  std::unique_ptr<IdleRules> idle_;
+  IdleRules idle_;
   std::vector<const egraph::Rule*> rules_;
   search::Limits limits_;
   double saturation_us_ = 0;

@@ -20,10 +20,11 @@ class MatchBenchTest(unittest.TestCase):
             for name in ("squeezenet", "nasrnn"):
                 files.append(f"{folder}/{name}.onnx")
                 subprocess.run([BIN / "make_network", name, "--paper", "-o", files[-1]], check=True)
+            rules = pathlib.Path(folder) / "some.rules"
+            rules.write_text("relu-relu: Relu(Relu(?x)) => Relu(?x) if float(?x)\nAdd(?x, ?y) => Add(?y, ?x)\n")
             costs = {}
-            for copies, idle in ((1, 0), (2, 0), (1, 1)):
-                ran = bench(*files, "--nodes", 300, "--paths", 2, "--copies", copies, "--idle", idle,
-                            "--simulations", 20, "--search-nodes", 600)
+            for idle in ([], ["--copies", 2], ["--idle", 1], ["--idle-rules", rules]):
+                ran = bench(*files, "--nodes", 300, "--paths", 2, "--simulations", 20, "--search-nodes", 600, *idle)
                 self.assertEqual((0, ""), (ran.returncode, ran.stderr))
                 lines = [line.split() for line in ran.stdout.splitlines()]
                 self.assertEqual(["file", *files], [line[0] for line in lines])
