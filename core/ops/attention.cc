@@ -14,6 +14,7 @@
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
+#include "core/ops/dims.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/interval.h"

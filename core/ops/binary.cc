@@ -6,6 +6,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
 #include "core/ops/certain.h"
+#include "core/ops/dims.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -38,12 +39,6 @@ absl::StatusOr<InferResult> InferWithElements(const InferContext& context) {
     result.elements = ZipElements(context, result.types[0], combine);
   }
   return result;
-}
-
-Element DivElements(const Element& a, const Element& b) {
-  if (b.Is(1)) return a;
-  if (!a.is_number() || !b.is_number() || b.Is(0) || b.Is(-1)) return Element();
-  return a.number() / b.number();
 }
 
 Element MaxElements(const Element& a, const Element& b) {

@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
 #include "core/ops/conv_inputs.h"
+#include "core/ops/dims.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/gemm.h"
@@ -61,7 +62,7 @@ absl::StatusOr<Dim> OutputSize(const TransposedWindow& t, size_t axis, const Dim
   const int64_t stride = t.window.strides[axis];
   const int64_t growth =
       t.window.Extent(axis) - 1 + t.output_padding[axis] - t.window.Padding(axis);
-  if (!input.is_number()) return stride == 1 && growth == 0 ? input : Dim();
+  if (!input.is_number()) return FloorDim(MulDims(input, stride), growth + 1 - stride, 1);
   const std::optional<int64_t> steps = CheckedMul(input.number() - 1, stride);
   const std::optional<int64_t> size = steps ? CheckedAdd(*steps, growth + 1) : std::nullopt;
   if (!size || *size < 1) {

@@ -9,6 +9,7 @@
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
+#include "core/ops/dims.h"
 #include "core/ops/families.h"
 #include "core/ops/mapped_copy.h"
 #include "core/ops/support.h"
@@ -64,7 +65,7 @@ absl::StatusOr<Dim> PaddedDim(const Dim& dim, int64_t before, int64_t after) {
     return ShapeError("Pad by ", before, " and ", after);
   }
   if (*both == 0) return dim;
-  if (!dim.is_number()) return Dim();
+  if (!dim.is_number()) return FloorDim(dim, *both, 1);
   const std::optional<int64_t> size = CheckedAdd(dim.number(), *both);
   if (!size.has_value() || *size < 0) {
     return ShapeError("Pad of ", dim.number(), " by ", before, " and ", after);

@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
 #include "core/ops/certain.h"
+#include "core/ops/dims.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/reduction.h"

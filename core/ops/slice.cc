@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/ops/dims.h"
 #include "core/ops/families.h"
 #include "core/ops/strided_copy.h"
 #include "core/ops/support.h"

@@ -11,6 +11,7 @@
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
+#include "core/ops/dims.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
 

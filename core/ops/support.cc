@@ -6,6 +6,7 @@
 #include "core/base/checked.h"
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/dims.h"
 
 namespace quotient::ops {
 
@@ -92,105 +93,6 @@ absl::StatusOr<Ints> NormalizeAxes(const Ints& axes, int64_t rank) {
   const auto twice = std::adjacent_find(result.begin(), result.end());
   if (twice != result.end()) return ShapeError("axis ", *twice, " is given twice");
   return result;
-}
-
-Dim AddDims(const Dim& a, const Dim& b) {
-  if (a.Is(0)) return b;
-  if (b.Is(0)) return a;
-  if (!a.is_number() || !b.is_number()) return Dim();
-  const std::optional<int64_t> sum = CheckedAdd(a.number(), b.number());
-  return sum ? Dim(*sum) : Dim();
-}
-
-Dim MulDims(const Dim& a, const Dim& b) {
-  if (a.Is(1) || b.Is(0)) return b;
-  if (b.Is(1) || a.Is(0)) return a;
-  if (!a.is_number() || !b.is_number()) return Dim();
-  const std::optional<int64_t> product = CheckedMul(a.number(), b.number());
-  return product ? Dim(*product) : Dim();
-}
-
-Dim DivideDims(std::span<const Dim> dims, std::span<const Dim> divisors) {
-  // What remains of `dims` after each symbolic divisor has removed an equal symbol.
-  std::vector<std::string> symbols;
-  int64_t number = 1;
-  for (const Dim& dim : dims) {
-    if (dim.is_unknown()) return Dim();
-    if (dim.is_symbol()) {
-      symbols.push_back(dim.symbol());
-    } else if (__builtin_mul_overflow(number, dim.number(), &number)) {
-      return Dim();
-    }
-  }
-  int64_t divisor = 1;
-  for (const Dim& dim : divisors) {
-    if (dim.is_symbol()) {
-      const auto found = std::find(symbols.begin(), symbols.end(), dim.symbol());
-      if (found == symbols.end()) return Dim();
-      symbols.erase(found);
-    } else if (dim.is_unknown() || __builtin_mul_overflow(divisor, dim.number(), &divisor)) {
-      return Dim();
-    }
-  }
-  if (divisor == 0 || number % divisor != 0) return Dim();
-  number /= divisor;
-  if (symbols.empty()) return number;
-  return symbols.size() == 1 && number == 1 ? Dim::Symbol(symbols[0]) : Dim();
-}
-
-Dim MinDim(const Dim& symbol, int64_t number) {
-  // A chain of slices would give each of them a symbol as long as the chain.
-  constexpr size_t kLongestSymbol = 200;
-  if (number == 0) return 0;
-  if (symbol.symbol().size() > kLongestSymbol) return Dim();
-  return Dim::Symbol(
-      absl::StrCat(model::kInferredSymbol, "min(", symbol.symbol(), ",", number, ")"));
-}
-
-absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
-  QUOTIENT_ASSIGN_OR_RETURN(Shape shape, model::Broadcast(a, b));
-  const size_t common = std::min(a.size(), b.size());
-  const auto is_min_of = [](const Dim& dim, const Dim& symbol) {
-    return symbol.is_symbol() &&
-           absl::StartsWith(dim.symbol(),
-                            absl::StrCat(model::kInferredSymbol, "min(", symbol.symbol(), ","));
-  };
-  for (size_t i = 1; i <= common; ++i) {
-    Dim& dim = shape[shape.size() - i];
-    const Dim& x = a[a.size() - i];
-    const Dim& y = b[b.size() - i];
-    if (!dim.is_unknown()) continue;
-    if (is_min_of(y, x)) dim = x;
-    if (is_min_of(x, y)) dim = y;
-  }
-  return shape;
-}
-
-Element AddElements(const Element& a, const Element& b) {
-  if (a.Is(0)) return b;
-  if (b.Is(0)) return a;
-  if (!a.is_number() || !b.is_number()) return Element();
-  const std::optional<int64_t> sum = CheckedAdd(a.number(), b.number());
-  return sum ? Element(*sum) : Element();
-}
-
-Element SubElements(const Element& a, const Element& b) {
-  if (b.Is(0)) return a;
-  if (a.is_symbol() && a == b) return 0;
-  int64_t difference;
-  if (!a.is_number() || !b.is_number() ||
-      __builtin_sub_overflow(a.number(), b.number(), &difference)) {
-    return Element();
-  }
-  return difference;
-}
-
-Element MulElements(const Element& a, const Element& b) {
-  if (a.Is(1) || b.Is(0)) return b;
-  if (b.Is(1) || a.Is(0)) return a;
-  if (!a.is_number() || !b.is_number()) return Element();
-  const std::optional<int64_t> product = CheckedMul(a.number(), b.number());
-  return product ? Element(*product) : Element();
 }
 
 std::optional<Elements> ZipElements(const InferContext& context, const TensorType& type,

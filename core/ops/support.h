@@ -1,7 +1,6 @@
 #pragma once
 
-// What the operator families share: access to an InferContext, arithmetic on dimensions that may be
-// symbols, and loops over tensors.
+// What the operator families share: access to an InferContext, and loops over tensors.
 
 #include <cstddef>
 #include <cstdint>
@@ -66,24 +65,7 @@ absl::StatusOr<int64_t> NormalizeAxis(int64_t axis, int64_t rank);
 // All axes in [0, rank), sorted. Also fails with MODEL_SHAPE if one occurs twice.
 absl::StatusOr<model::Ints> NormalizeAxes(const model::Ints& axes, int64_t rank);
 
-// --- Dimensions and elements, which may be symbols ---
-
-model::Dim AddDims(const model::Dim& a, const model::Dim& b);
-model::Dim MulDims(const model::Dim& a, const model::Dim& b);
-// The product of `dims` divided by the product of `divisors`. Unknown if it is not certain that
-// they divide, or if the quotient is neither a number nor a symbol.
-model::Dim DivideDims(std::span<const model::Dim> dims, std::span<const model::Dim> divisors);
-
-// The smaller of a symbol and a number, which is the length of a slice up to a symbolic position: a
-// new symbol such as "?min(sequence,512)", or 0. Unknown if the symbol is hundreds of bytes long.
-model::Dim MinDim(const model::Dim& symbol, int64_t number);
-// Like model::Broadcast, but also knows that x and min(x,k) broadcast to x: if x were larger than k
-// they could not be broadcast unless k is 1, and then the result is x, too.
-absl::StatusOr<model::Shape> BroadcastShapes(const model::Shape& a, const model::Shape& b);
-
-Element AddElements(const Element& a, const Element& b);
-Element SubElements(const Element& a, const Element& b);
-Element MulElements(const Element& a, const Element& b);
+// --- Elements ---
 
 // The elements of an element-wise operator's output of this type from those of its two inputs, with
 // broadcasting. Returns nullopt unless both inputs' elements are known and the type is static and

@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/bounds.h"
 #include "core/ops/certain.h"
+#include "core/ops/dims.h"
 #include "core/ops/families.h"
 
 namespace quotient::ops {

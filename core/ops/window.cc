@@ -7,6 +7,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
+#include "core/ops/dims.h"
 #include "core/ops/support.h"
 
 namespace quotient::ops {
@@ -153,10 +154,12 @@ absl::StatusOr<Dim> OutputDim(const Window& window, size_t axis, const Dim& inpu
   const int64_t stride = window.strides[axis];
   if (!window.pads_known) {
     if (input.is_number()) return Dim(CeilDiv(input.number(), stride));
-    return stride == 1 ? input : Dim();
+    return FloorDim(input, stride - 1, stride);
   }
   const int64_t growth = window.Padding(axis) - window.Extent(axis) + 1;
-  if (!input.is_number()) return stride == 1 && growth == 0 ? input : Dim();
+  if (!input.is_number()) {
+    return ceil_mode && stride != 1 ? Dim() : FloorDim(input, growth - 1 + stride, stride);
+  }
   const std::optional<int64_t> places = CheckedAdd(input.number(), growth);
   if (!places || *places < 1) {
     return ShapeError("a kernel of extent ", window.Extent(axis), " does not fit the input of ",

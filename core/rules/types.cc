@@ -1,6 +1,9 @@
 #include "core/rules/types.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/ops/dims.h"
 
 namespace quotient::rules {
 
@@ -52,19 +55,10 @@ std::optional<std::vector<std::vector<int64_t>>> GroupAxes(const model::Shape& f
     const auto is_complete = [&] {
       const bool reaches =
           product.is_number() && size.is_number() && product.number() >= size.number();
-      return !group.empty() && (product.is_symbol() || reaches);
+      return !group.empty() && (model::SameDim(product, size) || reaches);
     };
     while (axis < fine.size() && !is_complete()) {
-      const model::Dim& next = fine[axis];
-      if (product.Is(1)) {
-        product = next;
-      } else {
-        int64_t joined;
-        if (!next.is_number() || __builtin_mul_overflow(product.number(), next.number(), &joined)) {
-          return std::nullopt;
-        }
-        product = joined;
-      }
+      product = ops::MulDims(product, fine[axis]);
       if (product.is_unknown()) return std::nullopt;
       group.push_back(static_cast<int64_t>(axis++));
     }

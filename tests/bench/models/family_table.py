@@ -66,20 +66,21 @@ def run_model(path, options):
     if not options.judge:
         forget(out)
     for family in families_in(report, options.family_of):
-        row = {"model": path.stem, "family": family, "before_ms": figures["predicted_ms"],
-               "with_ms": predicted_ms(report), "with_seconds": figures["seconds"]}
+        row = {"model": path.stem, "family": family, "before_predicted_ms": figures["predicted_ms"],
+               "with_predicted_ms": predicted_ms(report), "with_seconds": figures["seconds"]}
         without, out, told = answer(path, inputs, options, family)
         if told is None:
             row["error"] = without["error"]
         else:
-            row |= {"without_ms": predicted_ms(told), "without_seconds": without["seconds"]}
+            row |= {"without_predicted_ms": predicted_ms(told), "without_seconds": without["seconds"]}
             files[family] = out
         if not options.judge:
             forget(out)
         rows.append(row)
     if not rows:
         forget(out)
-        return [{"model": path.stem, "before_ms": figures["predicted_ms"], "with_ms": predicted_ms(report)}]
+        return [{"model": path.stem, "before_predicted_ms": figures["predicted_ms"],
+                 "with_predicted_ms": predicted_ms(report)}]
     if options.judge:
         _, verdicts = judge.judge(path, files, inputs, options.threads, options.race_seconds,
                                   model_table.LEAST_ROUNDS)
@@ -102,7 +103,8 @@ def line(row):
     text = f"{row['model']:22} {row.get('family', 'no rewrites'):18}"
     if "error" in row:
         return f"{text} {row['error']}"
-    text += f" {row['before_ms']:9.4f} {model_table.number(row, 'without_ms', '9.4f')} {row['with_ms']:9.4f} ms"
+    text += (f" {row['before_predicted_ms']:9.4f} {model_table.number(row, 'without_predicted_ms', '9.4f')}"
+             f" {row['with_predicted_ms']:9.4f} ms")
     if "family" in row:
         text += f" | {row['without_seconds']:5.1f} and {row['with_seconds']:5.1f} s"
     return text + times(row, "without") + times(row, "with")

@@ -190,14 +190,16 @@ class ModelTableTest(unittest.TestCase):
         self.save("m.onnx", model)
         folder = self.folder / "families"
         ran = subprocess.run([sys.executable, TABLE.with_name("family_table.py"), self.folder, "--device", "model:h200",
-                              "--quotient", QUOTIENT, "--out", folder, "--csv", self.folder / "t.csv"],
+                              "--quotient", QUOTIENT, "--out", folder, "--csv", self.folder / "t.csv",
+                              "--judge", "--race-seconds", "0.1"],
                              capture_output=True, text=True, check=False)
         self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
         with open(self.folder / "t.csv", newline="") as file:
             rows = {row["family"]: row for row in csv.DictReader(file)}
         row = rows["matmul"]
-        self.assertLess(float(row["with_ms"]), float(row["without_ms"]))
-        self.assertLessEqual(float(row["without_ms"]), float(row["before_ms"]))
+        self.assertLess(float(row["with_predicted_ms"]), float(row["without_predicted_ms"]))
+        self.assertLessEqual(float(row["without_predicted_ms"]), float(row["before_predicted_ms"]))
+        self.assertEqual(("True", "True"), (row["with_same"], row["without_same"]))
         self.assertEqual([], list(folder.glob("*.onnx*")), "answers are large")
         self.assertTrue((folder / "m.matmul.json").exists())
 

@@ -68,7 +68,7 @@ TEST(InferTypesTest, DeclaredDimensionsNarrowNothing) {
                          {{"r", "float32[1,S,8]"}, {"y", "float32[4,8]"}});
   ASSERT_OK(InferTypes(graph));
   EXPECT_EQ(TypeOf(graph, "r"), "float32[N,S,8]");
-  EXPECT_EQ(TypeOf(graph, "y"), "float32[?y.0,8]");
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[?(N*S),8]");
   EXPECT_TRUE(StaleDeclarations(graph).empty());  // what is declared may be so
 }
 
@@ -130,6 +130,28 @@ TEST(InferTypesTest, UnknownDimensionsEqualOnlyThemselves) {
   EXPECT_EQ(TypeOf(graph, "same"), "float32[?a.0,?a.1]");
   EXPECT_EQ(TypeOf(graph, "other"), "float32[?other.0,4]");
   EXPECT_EQ(TypeOf(graph, "t"), "float32[?r.1,?r.0]");
+}
+
+// As in Inception, where an image of any size is halved in both branches, and in models that join
+// batch and sequence.
+TEST(InferTypesTest, BranchesAgreeOnSizesThatAreComputed) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[N,3,H,W]
+    input w: float32[4,3,3,3]
+    input t: float32[N,S,6]
+    a = Conv(x, w) {strides=[2,2], pads=[1,1,1,1]}
+    b = MaxPool(x) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]}
+    joined = Concat(a, b) {axis=1}
+    rows = Reshape(t) {shape=[-1,6]}
+    twice = Concat(rows, rows) {axis=0}
+    back = Reshape(twice) {shape=[-1,12]}
+    pairs = Add(back, back)
+    output joined, twice, pairs
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "joined"), "float32[N,7,?floor((H+1)/2),?floor((W+1)/2)]");
+  EXPECT_EQ(TypeOf(graph, "twice"), "float32[?(2*N*S),6]");
+  EXPECT_EQ(TypeOf(graph, "pairs"), "float32[?(N*S),12]");
 }
 
 TEST(InferTypesTest, LongNamesStayOutOfTypes) {

@@ -1,4 +1,4 @@
-// Loops over tensors against naive ones, and arithmetic on dimensions against numbers.
+// Loops over tensors against naive ones.
 
 #include "core/ops/support.h"
 
@@ -21,8 +21,6 @@ using model::Tensor;
 using ::testing::ElementsAre;
 using testing::IsOk;
 
-Dim S(absl::string_view name) { return Dim::Symbol(name); }
-
 // A tensor of these dims that holds 0, 1, 2, ...
 Tensor Counting(DType dtype, const std::vector<int64_t>& dims) {
   NewTensor result(model::StaticType(dtype, dims));
@@ -30,41 +28,6 @@ Tensor Counting(DType dtype, const std::vector<int64_t>& dims) {
     model::Store(dtype, result.bytes, i, std::span<const int64_t>(&i, 1));
   }
   return result.tensor;
-}
-
-TEST(DivideDimsTest, CancelsSymbolsAndDividesNumbers) {
-  const Shape data = {S("N"), S("s"), 768};
-  EXPECT_EQ(DivideDims(data, Shape{S("N"), 12, 64}), S("s"));
-  EXPECT_EQ(DivideDims(data, Shape{S("s"), S("N")}), Dim(768));
-  EXPECT_EQ(DivideDims(data, Shape{S("N"), 64}), Dim());  // 12 s has no name
-  EXPECT_EQ(DivideDims(data, Shape{S("N"), S("N")}), Dim());
-  EXPECT_EQ(DivideDims(data, Shape{S("N"), S("s"), 5}), Dim());
-  EXPECT_EQ(DivideDims(data, Shape{S("N"), S("s"), 0}), Dim());
-  EXPECT_EQ(DivideDims(Shape{Dim(), 4}, Shape{4}), Dim());
-  const int64_t large = int64_t{1} << 62;
-  EXPECT_EQ(DivideDims(Shape{large, 4}, Shape{4}), Dim());
-}
-
-TEST(DimArithmeticTest, KeepsNeutralElementsAndNeverOverflows) {
-  const int64_t large = int64_t{1} << 62;
-  EXPECT_EQ(AddDims(S("N"), 0), S("N"));
-  EXPECT_EQ(AddDims(2, 3), Dim(5));
-  EXPECT_EQ(AddDims(large, large), Dim());
-  EXPECT_EQ(MulDims(1, S("N")), S("N"));
-  EXPECT_EQ(MulDims(S("N"), 0), Dim(0));
-  EXPECT_EQ(MulDims(large, 2), Dim());
-  EXPECT_EQ(SubElements(S("N"), S("N")), Element(0));
-  EXPECT_EQ(SubElements(2, 5), Element(-3));
-  EXPECT_EQ(SubElements(S("N"), S("M")), Element());
-  EXPECT_EQ(MulElements(-1, 1), Element(-1));
-}
-
-TEST(BroadcastShapesTest, ALengthCutToASymbolGivesTheSymbol) {
-  ASSERT_OK_AND_ASSIGN(const Shape shape,
-                       BroadcastShapes({S("N"), S("s"), 8}, {1, MinDim(S("s"), 512), 8}));
-  EXPECT_EQ(shape, (Shape{S("N"), S("s"), 8}));
-  ASSERT_OK_AND_ASSIGN(const Shape other, BroadcastShapes({S("t")}, {MinDim(S("s"), 512)}));
-  EXPECT_EQ(other, (Shape{Dim()}));
 }
 
 TEST(BoxIndexTest, WalksInRowMajorOrderFromAnywhere) {
@@ -166,11 +129,6 @@ TEST(ElementwiseTest, DoesNotDependOnThreads) {
   const Tensor four = EvaluateElementwise<double>(inputs, type, 4, quotient_of);
   EXPECT_TRUE(model::SameContent(one, four));
   EXPECT_EQ(one.GetDouble(1 * 53 * 91 + 2 * 91 + 3), static_cast<float>((91 + 3) / 3.0));
-}
-
-TEST(MinDimTest, IsZeroBesideZero) {
-  EXPECT_EQ(MinDim(S("N"), 5), S("?min(N,5)"));
-  EXPECT_EQ(MinDim(S("N"), 0), Dim(0));
 }
 
 }  // namespace

@@ -94,12 +94,17 @@ TEST(OutputDim, CeilModeBeginsNoWindowInThePaddingBehind) {
   EXPECT_EQ(OutputDim(window, 0, 4, true).value(), Dim(2));
 }
 
-TEST(OutputDim, KeepsASymbolOnlyWhereTheSizeStays) {
+TEST(OutputDim, SaysHowASymbolChanges) {
   const Dim h = Dim::Symbol("H");
   EXPECT_EQ(OutputDim(MakeWindow({3}, {1}, {1}, {1}, {1}), 0, h, false).value(), h);
   EXPECT_EQ(OutputDim(MakeWindow({3}, {1}, {2}, {2}, {2}), 0, h, false).value(), h);
-  EXPECT_EQ(OutputDim(MakeWindow({3}, {1}, {1}, {0}, {1}), 0, h, false).value(), Dim());
-  EXPECT_EQ(OutputDim(MakeWindow({1}, {2}, {1}, {0}, {0}), 0, h, false).value(), Dim());
+  EXPECT_EQ(OutputDim(MakeWindow({3}, {1}, {1}, {0}, {1}), 0, h, false).value(),
+            Dim::Symbol("?floor((H-1)/1)"));
+  EXPECT_EQ(OutputDim(MakeWindow({3}, {1}, {1}, {2}, {2}), 0, h, false).value(),
+            Dim::Symbol("?(H+2)"));
+  const Window halved = MakeWindow({1}, {2}, {1}, {0}, {0});
+  EXPECT_EQ(OutputDim(halved, 0, h, false).value(), Dim::Symbol("?floor((H+1)/2)"));
+  EXPECT_EQ(OutputDim(halved, 0, h, true).value(), Dim());
 }
 
 TEST(WriteWindow, LeavesOutWhatSaysNothing) {
