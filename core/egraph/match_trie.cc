@@ -1,6 +1,7 @@
 // A node stands for one instruction. Two orders share it if they are equal up to there; so that
-// they are, registers are numbered in the order in which instructions set them, and guards are the
-// functions that they call. Leaves have registers of their own, which all rules share.
+// they are, registers are numbered in the order in which instructions set them, and a guard is what
+// it asks, of which registers, and whether that is negated. Leaves have registers of their own,
+// which all rules share.
 
 #include "core/egraph/match_trie.h"
 

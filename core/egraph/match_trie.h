@@ -63,10 +63,11 @@ class MatchTrie {
     uint32_t known = kNoIndex;
     uint32_t position = 0;
   };
-  // An argument of a guard: a class register, an operator variable, a list variable or a text.
+  // An argument of a guard: what is in a class register, an operator variable or a list, or a text,
+  // which is borrowed from the program.
   struct GuardArgument {
-    char sort;  // As in Argument.
-    uint32_t at = 0;
+    char sort = 'c';  // As in Argument.
+    uint32_t index = 0;
     absl::string_view text = {};
 
     friend bool operator==(const GuardArgument&, const GuardArgument&) = default;

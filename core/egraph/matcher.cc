@@ -317,14 +317,14 @@ bool Matcher::Holds(const EGraph& graph, const Node& node) const {
     Binding& binding = bindings.emplace_back();
     switch (argument.sort) {
       case 'c':
-        binding.id = ClassId(registers_[argument.at]);
+        binding.id = ClassId(registers_[argument.index]);
         break;
       case 'o':
-        binding.op = OpId(ops_[argument.at]);
+        binding.op = OpId(ops_[argument.index]);
         break;
       case 'l':
         binding.list =
-            graph.node(lists_[argument.at].node).children.subspan(lists_[argument.at].start);
+            graph.node(lists_[argument.index].node).children.subspan(lists_[argument.index].start);
         break;
       default:
         binding.text = argument.text;

@@ -63,19 +63,17 @@ struct Binding {
   absl::string_view text;         // 't': a bare word.
 };
 
-// What a guard asks. Copies are equal, which two functions are not even if they do the same: rules
-// that ask the same of the same terms ask once (match_trie.h).
+// What a guard asks. Two of them are equal if one is a copy of the other; two lambdas that do the
+// same are not. Rules that ask the same of the same terms ask once (match_trie.h).
 class GuardFunction {
  public:
   using Holds = std::function<bool(const EGraph& graph, std::span<const Binding> arguments)>;
 
   GuardFunction() = default;  // May not be called.
-  GuardFunction(Holds holds)  // NOLINT: implicit on purpose
-      : holds_(std::make_shared<const Holds>(std::move(holds))) {}
   template <typename Function>
   requires std::convertible_to<Function, Holds> GuardFunction(
       Function holds)  // NOLINT: implicit on purpose
-      : GuardFunction(Holds(std::move(holds))) {}
+      : holds_(std::make_shared<const Holds>(std::move(holds))) {}
 
   bool operator()(const EGraph& graph, std::span<const Binding> arguments) const {
     return (*holds_)(graph, arguments);

@@ -15,8 +15,9 @@
 
 namespace quotient::model {
 
-// Prefix of symbols that inference makes; a comma separates their operands. When a model is read,
-// its own symbols that begin like this or contain a comma become unknown dimensions.
+// Prefix of symbols that inference makes (core/ops/dims.h); a comma separates operands of some.
+// When a model is read, its own symbols that begin like this or contain a comma become unknown
+// dimensions.
 inline constexpr char kInferredSymbol[] = "?";
 
 class Dim {

@@ -18,9 +18,6 @@ namespace {
 using model::Dim;
 using model::Shape;
 
-// A chain of slices or windows would give each of them a symbol as long as the chain.
-constexpr size_t kLongestSymbol = 200;
-
 Dim ToDim(const std::optional<Polynomial>& size) { return size ? size->ToDim() : Dim(); }
 
 // A negative number is no size.
@@ -79,16 +76,24 @@ Dim DivideDims(std::span<const Dim> dims, std::span<const Dim> divisors) {
 }
 
 Dim FloorDim(const Dim& dim, int64_t offset, int64_t divisor) {
-  if (dim.is_unknown()) return Dim();
   if (offset == 0 && divisor == 1) return dim;
-  if (const std::optional<Polynomial> size = Polynomial::Of(dim)) {
-    const std::optional<Polynomial> sum = size->Plus(offset);
-    const std::optional<Polynomial> by = Polynomial::Of(divisor);
-    if (const auto quotient = sum ? sum->DividedBy(*by) : std::nullopt) return quotient->ToDim();
+  const std::optional<Polynomial> size = Polynomial::Of(dim);
+  if (!size || !dim.is_symbol()) return Dim();
+  // What the divisor divides comes out: floor((2 h + 3) / 2) = h + 1.
+  const std::optional<Polynomial> symbols = size->Plus(-size->constant());
+  const std::optional<int64_t> constant = CheckedAdd(size->constant(), offset);
+  if (!constant) return Dim();
+  const int64_t rest = (*constant % divisor + divisor) % divisor;
+  const int64_t whole = (*constant - rest) / divisor;
+  if (const auto quotient = symbols->DividedBy(*Polynomial::Of(divisor))) {
+    if (const auto sum = quotient->Plus(whole)) return sum->ToDim();
   }
-  if (!dim.is_symbol() || dim.symbol().size() > kLongestSymbol) return Dim();
-  return Dim::Symbol(absl::StrCat(model::kInferredSymbol, "floor((", dim.symbol(),
-                                  offset < 0 ? "" : "+", offset, ")/", divisor, ")"));
+  // A polynomial has no negative terms, so they stay inside.
+  if (whole > 0) return AddDims(FloorDim(symbols->ToDim(), rest, divisor), whole);
+  const std::string name = symbols->ToDim().symbol();
+  if (name.empty() || name.size() > kLongestSymbol) return Dim();
+  return Dim::Symbol(absl::StrCat(model::kInferredSymbol, "floor((", name, *constant < 0 ? "" : "+",
+                                  *constant, ")/", divisor, ")"));
 }
 
 Dim MinDim(const Dim& symbol, int64_t number) {

@@ -2,7 +2,8 @@
 
 // Arithmetic on dimensions, and on elements of integer tensors, that may be symbols. What is a
 // polynomial in symbols has a canonical symbol (polynomial.h), so that sizes that were computed in
-// different ways are known to be the same.
+// different ways are known to be the same. Symbols of FloorDim and MinDim are the same if they were
+// computed alike.
 
 #include <cstdint>
 #include <span>
@@ -18,9 +19,10 @@ model::Dim MulDims(const model::Dim& a, const model::Dim& b);
 // The product of `dims` divided by the product of `divisors`. Unknown if it is not certain that
 // they divide.
 model::Dim DivideDims(std::span<const model::Dim> dims, std::span<const model::Dim> divisors);
-// floor((dim + offset) / divisor), where that is known not to be negative and `divisor` is
-// positive: the number of positions of a window. A new symbol such as "?floor((width-1)/2)" if it
-// is no polynomial.
+// floor((dim + offset) / divisor) for a symbol and a positive divisor: the number of positions of a
+// window, where the operator runs. A new symbol such as "?floor((width-1)/2)" if it is no
+// polynomial. Where the sum is negative, only pools run, whose division rounds towards zero; all of
+// them that have this symbol have the same size.
 model::Dim FloorDim(const model::Dim& dim, int64_t offset, int64_t divisor);
 
 // The smaller of a symbol and a number, which is the length of a slice up to a symbolic position: a

@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/certain.h"
 #include "core/ops/op.h"
+#include "core/ops/polynomial.h"
 #include "core/ops/support.h"
 
 namespace quotient::ops {
@@ -164,10 +165,12 @@ absl::StatusOr<InferResult> InferNode(const OpDef& op, const InferContext& conte
     if (!fits || result.elements->size() > kMaxElements) result.elements.reset();
   }
   if (result.elements.has_value()) {
+    const DType dtype = result.types[0].dtype;
     for (Element& element : *result.elements) {
-      if (element.is_number() && !Holds(result.types[0].dtype, element.number())) {
-        element = Element();
-      }
+      // What was computed from sizes may be too large for other types, though no size is.
+      const bool may_wrap = dtype != DType::kInt64 && Polynomial::IsComputed(element.AsDim());
+      const bool wraps = element.is_number() && !Holds(dtype, element.number());
+      if (may_wrap || wraps) element = Element();
     }
   }
   return result;

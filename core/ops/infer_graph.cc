@@ -39,7 +39,8 @@ std::string NameOf(const Graph& graph, const Node& node) {
 
 // A symbol for an unknown dimension, named after the value that has it. All values with this
 // dimension copy the symbol, so a long name is replaced by its digest; so is a name with a comma or
-// a parenthesis, which have a meaning in the symbols of dims.h.
+// a parenthesis, which have a meaning in the symbols of dims.h. (So have + and *, but names with
+// those stand in parentheses there.)
 Dim OwnSymbol(absl::string_view owner, size_t axis) {
   constexpr size_t kLongestName = 40;  // Shorter than a digest, so that no name looks like one.
   const bool is_plain = owner.size() <= kLongestName && owner.find_first_of(",()") == owner.npos;

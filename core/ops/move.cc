@@ -78,11 +78,13 @@ absl::StatusOr<std::vector<Tensor>> EvaluateTranspose(const EvaluateContext& con
 
 // --- Concat ---
 
-// The more specific of two descriptions of one dimension.
+// The more specific of two descriptions of one dimension. Unknown for two symbols: ONNX Runtime
+// runs a Concat of an input without elements whose other dimensions are not those of the rest.
 absl::StatusOr<Dim> MergeDims(const Dim& a, const Dim& b) {
   if (a.is_number() && b.is_number() && a != b) {
     return ShapeError("dimensions ", a.number(), " and ", b.number(), " should be equal");
   }
+  if (a.is_symbol() && b.is_symbol()) return a == b ? a : Dim();
   return b.is_number() || a.is_unknown() ? b : a;
 }
 

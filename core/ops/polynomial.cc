@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,9 +18,8 @@ namespace {
 
 using model::Dim;
 
-// Every value that has the size copies its text, and products of sums grow quickly.
-constexpr size_t kLongestText = 200;
-constexpr size_t kMostTerms = 8;
+constexpr size_t kMostTerms = 8;  // Products of sums grow quickly.
+constexpr int64_t kLargestCoefficient = int64_t{1} << 31;
 
 // Whether parentheses close in the order in which they open.
 bool IsBalanced(absl::string_view name) {
@@ -52,7 +51,8 @@ std::string Opening() { return absl::StrCat(model::kInferredSymbol, "("); }
 
 // A symbol as a factor in a text, in parentheses if it would look like something else.
 std::string ToFactor(const std::string& symbol) {
-  const bool is_plain = !absl::ascii_isdigit(symbol[0]) && symbol[0] != '(' &&
+  int64_t number;
+  const bool is_plain = !absl::SimpleAtoi(symbol, &number) && symbol[0] != '(' &&
                         SplitOutside(symbol, '+').size() == 1 &&
                         SplitOutside(symbol, '*').size() == 1;
   return is_plain ? symbol : absl::StrCat("(", symbol, ")");
@@ -80,17 +80,13 @@ std::optional<Polynomial> Polynomial::Of(const Dim& dim) {
   }
   absl::ConsumeSuffix(&text, ")");
   for (const absl::string_view term : SplitOutside(text, '+')) {
-    int64_t coefficient = 1;
+    const std::vector<absl::string_view> factors = SplitOutside(term, '*');
+    int64_t coefficient;
+    const bool has_number = absl::SimpleAtoi(factors[0], &coefficient);
+    if (!has_number) coefficient = 1;
     Symbols symbols;
-    for (const absl::string_view factor : SplitOutside(term, '*')) {
-      int64_t number;
-      if (absl::SimpleAtoi(factor, &number)) {
-        coefficient = number;
-      } else {
-        symbols.push_back(FromFactor(factor));
-      }
-    }
-    result.AddTerm(symbols, coefficient);
+    for (size_t i = has_number; i < factors.size(); ++i) symbols.push_back(FromFactor(factors[i]));
+    if (!result.AddTerm(symbols, coefficient)) return std::nullopt;
   }
   return result.IsValid() ? std::optional(std::move(result)) : std::nullopt;
 }
@@ -109,15 +105,14 @@ Dim Polynomial::ToDim() const {
   };
   std::string text =
       absl::StrCat(Opening(), absl::StrJoin(terms_.rbegin(), terms_.rend(), "+", append), ")");
-  return text.size() > kLongestText ? Dim() : Dim::Symbol(text);
+  return text.size() > kLongestSymbol ? Dim() : Dim::Symbol(text);
 }
 
-std::optional<Polynomial> Polynomial::Plus(const Polynomial& other) const {
-  Polynomial sum = *this;
-  for (const auto& [symbols, coefficient] : other.terms_) {
-    if (!sum.AddTerm(symbols, coefficient)) return std::nullopt;
-  }
-  return sum.IsValid() ? std::optional(std::move(sum)) : std::nullopt;
+bool Polynomial::IsComputed(const Dim& dim) { return absl::StartsWith(dim.symbol(), Opening()); }
+
+int64_t Polynomial::constant() const {
+  const auto found = terms_.find({});
+  return found == terms_.end() ? 0 : found->second;
 }
 
 std::optional<Polynomial> Polynomial::Plus(int64_t number) const {
@@ -126,12 +121,12 @@ std::optional<Polynomial> Polynomial::Plus(int64_t number) const {
   return sum;
 }
 
-std::optional<Polynomial> Polynomial::Minus(const Polynomial& other) const {
-  Polynomial difference = *this;
+std::optional<Polynomial> Polynomial::Sum(const Polynomial& other, int64_t sign) const {
+  Polynomial sum = *this;
   for (const auto& [symbols, coefficient] : other.terms_) {
-    if (!difference.AddTerm(symbols, -coefficient)) return std::nullopt;
+    if (!sum.AddTerm(symbols, sign * coefficient)) return std::nullopt;
   }
-  return difference.IsValid() ? std::optional(std::move(difference)) : std::nullopt;
+  return sum.IsValid() ? std::optional(std::move(sum)) : std::nullopt;
 }
 
 std::optional<Polynomial> Polynomial::Times(const Polynomial& other) const {
@@ -162,7 +157,6 @@ std::optional<Polynomial> Polynomial::DividedBy(const Polynomial& other) const {
   return quotient;
 }
 
-// Returns false if the coefficient overflows.
 bool Polynomial::AddTerm(const Symbols& symbols, int64_t coefficient) {
   int64_t& sum = terms_[symbols];
   const std::optional<int64_t> added = CheckedAdd(sum, coefficient);
@@ -173,8 +167,10 @@ bool Polynomial::AddTerm(const Symbols& symbols, int64_t coefficient) {
 }
 
 bool Polynomial::IsValid() const {
-  return terms_.size() <= kMostTerms &&
-         std::ranges::all_of(terms_, [](const auto& term) { return term.second > 0; });
+  return terms_.size() <= kMostTerms && std::ranges::all_of(terms_, [](const auto& term) {
+           const auto& [symbols, coefficient] = term;
+           return coefficient > 0 && (symbols.empty() || coefficient <= kLargestCoefficient);
+         });
 }
 
 }  // namespace quotient::ops

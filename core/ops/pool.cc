@@ -49,7 +49,7 @@ bool CeilMode(const AttributeMap& attributes) { return attributes.GetInt("ceil_m
 
 // Whether the window is larger than the padded input, so that it has no positions. ONNX Runtime
 // runs such pools; its division rounds towards zero, so with a stride there is one position after
-// all.
+// all (FloorDim says why symbols need not care).
 bool IsTooLarge(const Window& window, size_t axis, const model::Dim& input) {
   return window.pads_known && input.is_number() &&
          input.number() < window.Extent(axis) - window.Padding(axis);

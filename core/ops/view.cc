@@ -1,5 +1,6 @@
 // Views: the same elements in the same order with another shape.
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,16 @@ std::optional<int64_t> CountOf(const Shape& shape) {
   return CheckedProduct(dims);
 }
 
+// Whether an element may be no dimension: one that turns out to be 0 copies a dimension of the
+// data, and if that is not 0 as well, a -1 elsewhere makes up for it.
+bool MayCopy(const ReshapeRequest& request, size_t i, const Shape* data) {
+  const Element& element = request.target[i];
+  const bool copies_itself =
+      data != nullptr && i < data->size() && SameDim((*data)[i], element.AsDim());
+  return element.is_symbol() && !request.allow_zero && !copies_itself &&
+         std::ranges::find(request.target, Element(-1)) != request.target.end();
+}
+
 // The output's shape. A dimension that is requested as -1, or the only unknown one, follows from
 // the number of elements.
 absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* data) {
@@ -107,6 +118,8 @@ absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* 
       ++inferred;
     } else if (element.is_number() && element.number() < 0) {
       return ShapeError("Reshape to a dimension of ", element.number());
+    } else if (MayCopy(request, i, data)) {
+      dim = Dim();
     }
     if (dim.is_unknown()) {
       ++unknown;
@@ -124,7 +137,9 @@ absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* 
   const std::optional<int64_t> from = CountOf(*data);
   const std::optional<int64_t> to = CountOf(shape);
   // If the input has no elements, -1 may be any number.
-  const bool does_not_divide = !to.has_value() && inferred == 1 && from.value_or(0) != 0;
+  const bool has_symbol = std::ranges::any_of(shape, &Dim::is_symbol);
+  const bool does_not_divide =
+      !to.has_value() && !has_symbol && inferred == 1 && from.value_or(0) != 0;
   if (from.has_value() && (to.has_value() ? *to != *from : does_not_divide)) {
     return ShapeError("Reshape of ", model::ToString(*data), " to ", model::ToString(shape));
   }
@@ -159,7 +174,7 @@ std::optional<Ints> ReshapeAttribute(const ReshapeRequest& request, const Shape&
     }
   }
   if (has_zero && (has_copy || has_inferred)) return std::nullopt;
-  if (has_new_inferred && has_copy) return std::nullopt;
+  if ((has_new_inferred || (has_inferred && request.allow_zero)) && has_copy) return std::nullopt;
   *allow_zero = has_zero;
   return attribute;
 }

@@ -158,7 +158,9 @@ absl::StatusOr<Dim> OutputDim(const Window& window, size_t axis, const Dim& inpu
   }
   const int64_t growth = window.Padding(axis) - window.Extent(axis) + 1;
   if (!input.is_number()) {
-    return ceil_mode && stride != 1 ? Dim() : FloorDim(input, growth - 1 + stride, stride);
+    // With ceil_mode, the number of windows that begin behind the input would have to be known.
+    const bool is_cut = ceil_mode && (stride != 1 || window.pads_end[axis] >= window.Extent(axis));
+    return is_cut ? Dim() : FloorDim(input, growth - 1 + stride, stride);
   }
   const std::optional<int64_t> places = CheckedAdd(input.number(), growth);
   if (!places || *places < 1) {

@@ -61,8 +61,8 @@ absl::StatusOr<model::Ints> ReadPerAxis(const model::AttributeMap& attributes,
 // Splits the padding in two halves. An odd element goes to the front if `more_in_front`.
 void SplitPadding(int64_t total, bool more_in_front, int64_t& begin, int64_t& end);
 
-// The number of positions of the window along the axis. Unknown for a symbol if `ceil_mode` makes a
-// difference. Fails with MODEL_SHAPE if the padded input is smaller than the kernel.
+// The number of positions of the window along the axis. Unknown for a symbol if `ceil_mode` may
+// make a difference. Fails with MODEL_SHAPE if the padded input is smaller than the kernel.
 absl::StatusOr<model::Dim> OutputDim(const Window& window, size_t axis, const model::Dim& input,
                                      bool ceil_mode);
 

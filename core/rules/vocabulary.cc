@@ -28,6 +28,7 @@ double Rounded(model::DType dtype, double number) {
   return tensor.GetDouble(0);
 }
 
+// At least ToleranceOf.
 double MostTolerance(model::DType dtype, double wanted) {
   return 2 * ops::EpsilonOf(dtype) * std::abs(wanted);
 }
@@ -46,7 +47,7 @@ bool IsFilledWith(const ClassData& data, absl::string_view text) {
       !model::IsComputable(data.constant->dtype()) || !absl::SimpleAtod(text, &wanted)) {
     return false;
   }
-  // Most constants are far from it, and their bounds tell that without reading them.
+  // Most constants are far from `wanted`, and their bounds tell so without reading them.
   const model::DType dtype = data.constant->dtype();
   const double most = model::IsFloat(dtype) ? MostTolerance(dtype, wanted) : 0;
   const ops::Interval& values = data.facts.values;

@@ -81,7 +81,8 @@ TEST(PolynomialTest, WritesSumsOfProducts) {
 
 // Exporters write such names.
 TEST(PolynomialTest, NamesMayLookLikePolynomials) {
-  for (const char* name : {"batch+1", "2x", "a*b", "(n)", "floor(h/2) + 1", "?a.0", "?min(n,4)"}) {
+  for (const char* name :
+       {"batch+1", "2x", "a*b", "(n)", "-1", " 2", "floor(h/2) + 1", "?a.0", "?min(n,4)"}) {
     const Dim twice = MulDims(S(name), 2);
     EXPECT_TRUE(twice.is_symbol()) << name;
     EXPECT_EQ(AddDims(S(name), S(name)), twice);
@@ -91,6 +92,11 @@ TEST(PolynomialTest, NamesMayLookLikePolynomials) {
   EXPECT_NE(AddDims(S("a+b"), 0), AddDims(S("a"), S("b")));
   EXPECT_NE(AddDims(S("a+b"), 1), AddDims(AddDims(S("a"), S("b")), 1));
   EXPECT_EQ(AddDims(S("a)"), 1), Dim());
+}
+
+TEST(PolynomialTest, LargeCoefficientsAreUnknown) {
+  EXPECT_TRUE(MulDims(S("n"), int64_t{1} << 31).is_symbol());
+  EXPECT_EQ(MulDims(S("n"), int64_t{1} << 32), Dim());
 }
 
 TEST(PolynomialTest, LongOnesAreUnknown) {
@@ -113,7 +119,15 @@ TEST(FloorDimTest, IsAPolynomialWhereItDivides) {
   EXPECT_EQ(FloorDim(S("h"), 1, 2), S("?floor((h+1)/2)"));
   EXPECT_EQ(FloorDim(S("h"), -2, 1), S("?floor((h-2)/1)"));
   EXPECT_EQ(MulDims(FloorDim(S("h"), 1, 2), 2), S("?(2*?floor((h+1)/2))"));
+  EXPECT_EQ(FloorDim(MulDims(S("h"), 2), 3, 2), S("?(h+1)"));
+  EXPECT_EQ(FloorDim(MulDims(S("h"), 2), -2, 2), S("?floor((?(2*h)-2)/2)"));
   EXPECT_EQ(FloorDim(Dim(), 1, 2), Dim());
+}
+
+// A Pad before a Conv, and pads of the Conv.
+TEST(FloorDimTest, IsTheSameForPadsInsideAndOutside) {
+  EXPECT_EQ(FloorDim(AddDims(S("h"), 2), -1, 2), FloorDim(S("h"), 1, 2));
+  EXPECT_EQ(FloorDim(S("h"), 5, 3), AddDims(FloorDim(S("h"), 2, 3), 1));
 }
 
 // A size, and its numbers for some bindings of the symbols.
@@ -131,8 +145,8 @@ std::array<int64_t, 6> Map(const Bound& a, const Bound& b, const Compute& comput
 
 Bound Combined(const Bound& a, const Bound& b, Rng& rng) {
   const int64_t stride = 1 + static_cast<int64_t>(rng.Below(3));
-  const int64_t offset = static_cast<int64_t>(rng.Below(4));
-  switch (rng.Below(4)) {
+  const int64_t offset = static_cast<int64_t>(rng.Below(8)) - 1;  // No size is 0.
+  switch (rng.Below(5)) {
     case 0:
       return {AddDims(a.dim, b.dim), Map(a, b, std::plus<>())};
     case 1:
@@ -140,6 +154,9 @@ Bound Combined(const Bound& a, const Bound& b, Rng& rng) {
     case 2:
       return {FloorDim(a.dim, offset, stride),
               Map(a, b, [=](int64_t x, int64_t) { return (x + offset) / stride; })};
+    case 3:
+      return {SubElements(AddDims(a.dim, b.dim), b.dim).AsDim(),
+              Map(a, b, [](int64_t x, int64_t) { return x; })};
     default:
       return {DivideDims(Shape{a.dim, b.dim}, Shape{b.dim}),
               Map(a, b, [](int64_t x, int64_t) { return x; })};
@@ -160,8 +177,8 @@ TEST(DimsTest, EqualSymbolsAreEqualNumbers) {
     for (int step = 0; step < 30; ++step) {
       const Bound made =
           Combined(sizes[rng.Below(sizes.size())], sizes[rng.Below(sizes.size())], rng);
-      const bool is_large = *std::ranges::max_element(made.numbers) > 1'000'000'000;
-      if (made.dim.is_unknown() || is_large) continue;
+      const auto [least, most] = std::ranges::minmax(made.numbers);
+      if (made.dim.is_unknown() || least < 1 || most > 1'000'000'000) continue;
       if (made.dim.is_number()) {
         for (const int64_t number : made.numbers) EXPECT_EQ(made.dim.number(), number);
       } else {

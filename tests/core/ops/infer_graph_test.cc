@@ -154,6 +154,76 @@ TEST(InferTypesTest, BranchesAgreeOnSizesThatAreComputed) {
   EXPECT_EQ(TypeOf(graph, "pairs"), "float32[?(N*S),12]");
 }
 
+// A 0 in a computed target copies a dimension, and a -1 then makes up for it.
+TEST(InferTypesTest, ATargetThatMayBeZeroSaysNothingBesideAMinusOne) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[N,S,4]
+    const first: int64[1] = [0]
+    const second: int64[1] = [1]
+    const open: int64[1] = [-1]
+    shape = Shape(x)
+    n = Gather(shape, first)
+    s = Gather(shape, second)
+    joined = Mul(n, s)
+    a = Concat(joined, open) {axis=0}
+    b = Concat(n, open) {axis=0}
+    c = Concat(joined, s) {axis=0}
+    other = Reshape(x, a)
+    same = Reshape(x, b)
+    exact = Reshape(x, c)
+    one = Reshape(x, a) {allowzero=1}
+    output other, same, exact, one
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "other"), "float32[?other.0,?other.1]");
+  EXPECT_EQ(TypeOf(graph, "same"), "float32[N,?(4*S)]");
+  EXPECT_EQ(TypeOf(graph, "exact"), "float32[?(N*S),S]");
+  EXPECT_EQ(TypeOf(graph, "one"), "float32[?(N*S),4]");
+}
+
+// What only a run can tell.
+TEST(InferTypesTest, ATargetWithASymbolMayDivideTheElements) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[6]
+    input v: int64[K]
+    const open: int64[1] = [-1]
+    k = Shape(v)
+    target = Concat(open, k) {axis=0}
+    y = Reshape(x, target)
+    output y
+  })");
+  EXPECT_OK(InferTypes(graph));
+}
+
+TEST(InferTypesTest, AConcatOfTwoSymbolsHasNeither) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[N,S]
+    input y: float32[M,T]
+    z = Concat(x, y) {axis=1}
+    output z
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "z"), "float32[?z.0,?(T+S)]");
+}
+
+// int32 may wrap where sizes are multiplied.
+TEST(InferTypesTest, ComputedSizesAreKnownInInt64Alone) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[N,S]
+    const many: int64[] = [768]
+    n = Shape(x)
+    wide = Mul(n, many)
+    narrow = Cast(wide) {to=6}
+    again = Cast(narrow) {to=7}
+    y = ConstantOfShape(wide)
+    z = ConstantOfShape(again)
+    output y, z
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[?(768*N),?(768*S)]");
+  EXPECT_EQ(TypeOf(graph, "z"), "float32[?z.0,?z.1]");
+}
+
 TEST(InferTypesTest, LongNamesStayOutOfTypes) {
   const std::string name(3000, 'x');
   Graph graph = MustParse(

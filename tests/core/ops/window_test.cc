@@ -105,6 +105,8 @@ TEST(OutputDim, SaysHowASymbolChanges) {
   const Window halved = MakeWindow({1}, {2}, {1}, {0}, {0});
   EXPECT_EQ(OutputDim(halved, 0, h, false).value(), Dim::Symbol("?floor((H+1)/2)"));
   EXPECT_EQ(OutputDim(halved, 0, h, true).value(), Dim());
+  const Window beyond = MakeWindow({1}, {1}, {1}, {0}, {2});
+  EXPECT_EQ(OutputDim(beyond, 0, h, true).value(), Dim());
 }
 
 TEST(WriteWindow, LeavesOutWhatSaysNothing) {

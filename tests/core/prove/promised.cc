@@ -117,11 +117,11 @@ absl::StatusOr<bool> BlursInfinities(const model::Graph& graph, const eval::Valu
 }
 
 absl::StatusOr<bool> Overflows(const model::Graph& graph, const eval::ValueMap& inputs) {
-  constexpr double kHuge = 0x1p63;  // The square of it is the largest number of float32.
+  constexpr double kHuge = 0x1p63;  // The product of two is a quarter of float32's range.
   QUOTIENT_ASSIGN_OR_RETURN(const eval::ValueMap values, AllValues(graph, inputs));
   return std::ranges::any_of(graph.nodes, [&](const model::Node& node) {
     const model::ValueId output = node.outputs[0];
-    if (!model::IsFloat(graph.value(output).type.dtype)) return false;
+    if (!output.valid() || !model::IsFloat(graph.value(output).type.dtype)) return false;
     double largest = 0;
     for (const model::ValueId id : node.inputs) {
       if (id.valid()) largest = std::max(largest, LargestSize(ValueOf(graph, values, id)));
@@ -153,8 +153,9 @@ bool IsPromised(const model::Graph& graph, const eval::ValueMap& wide) {
   // An index may be beyond the end.
   if (!eval::Evaluate(graph, wide, graph.outputs, /*threads=*/1).ok()) return false;
   const auto blurs = BlursInfinities(graph, wide);
+  const auto overflows = Overflows(graph, wide);
   const auto underflows = Underflows(graph, wide);
-  return blurs.ok() && !*blurs && underflows.ok() && !*underflows;
+  return blurs.ok() && !*blurs && overflows.ok() && !*overflows && underflows.ok() && !*underflows;
 }
 
 }  // namespace quotient::prove

@@ -12,8 +12,9 @@ namespace quotient::prove {
 // Whether an operand of a contraction is infinite or NaN. The graph can be evaluated.
 absl::StatusOr<bool> BlursInfinities(const model::Graph& graph, const eval::ValueMap& inputs);
 
-// Whether a node makes infinities of numbers that are finite and of the size of the largest number
-// or its root: masks, which a normalization squares. The graph can be evaluated.
+// Whether a node makes infinities of operands that are all finite, one of them near the largest
+// number of float32 or the root of it: masks, which a normalization squares. The graph can be
+// evaluated.
 absl::StatusOr<bool> Overflows(const model::Graph& graph, const eval::ValueMap& inputs);
 
 // Whether a node reads nothing at indices. The evaluator does not look at these then, but runtimes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -284,6 +285,11 @@ absl::StatusOr<bool> Soak(const Options& options) {
 }
 
 absl::StatusOr<bool> Run(const Options& options) {
+  constexpr char kCases[] = "tests/core/rules/cases";
+  if (!std::filesystem::is_directory(kCases)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no ", kCases, " here: run it in the repository's root"));
+  }
   if (options.command == "soak") return Soak(options);
   if (options.command == "generate") return Generate(options);
   if (options.command == "guards") return Guards(options);

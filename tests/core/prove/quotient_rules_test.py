@@ -70,6 +70,12 @@ class QuotientRulesTest(unittest.TestCase):
             self.assertEqual((2, ""), (ran.returncode, ran.stdout))
             self.assertIn(message, ran.stderr)
 
+    def test_elsewhere_than_in_the_root_it_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ran = subprocess.run([PROGRAM, "guards", "mul-one"], capture_output=True, text=True, cwd=folder)
+        self.assertEqual((1, ""), (ran.returncode, ran.stdout))
+        self.assertIn("run it in the repository's root", ran.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
