@@ -154,6 +154,20 @@ TEST(CanonicalizeTest, FollowsShapeArithmeticToAnAttribute) {
             "Reshape(x){shape=[0,0,12,64]} float32[batch,seq,12,64]");
 }
 
+// With allowzero, a batch of 0 stays 0 beside the -1. A copied 0 would not.
+TEST(CanonicalizeTest, CopiesNothingBesideAMinusOneWhereZerosCount) {
+  const std::string nodes = R"(
+      input x: float32[N,S]
+      const first: int64[1] = [0]
+      const rest: int64[2] = [-1,2]
+      shape = Shape(x)
+      n = Gather(shape, first)
+      target = Concat(n, rest) {axis=0}
+      y = Reshape(x, target))";
+  EXPECT_EQ(Canonical(nodes), "Reshape(x){shape=[0,-1,2]} float32[N,?,2]");
+  EXPECT_EQ(Canonical(nodes + " {allowzero=1}"), "Reshape(x, target){allowzero=1} float32[N,?,2]");
+}
+
 TEST(CanonicalizeTest, ALengthCutToASymbolBroadcastsWithIt) {
   EXPECT_EQ(Canonical(R"(
       input x: float32[batch,seq,8]
