@@ -70,9 +70,8 @@ class GuardFunction {
   using Holds = std::function<bool(const EGraph& graph, std::span<const Binding> arguments)>;
 
   GuardFunction() = default;  // May not be called.
-  template <typename Function>
-  requires std::convertible_to<Function, Holds> GuardFunction(
-      Function holds)  // NOLINT: implicit on purpose
+  template <std::convertible_to<Holds> Function>
+  GuardFunction(Function holds)  // NOLINT: implicit on purpose
       : holds_(std::make_shared<const Holds>(std::move(holds))) {}
 
   bool operator()(const EGraph& graph, std::span<const Binding> arguments) const {
