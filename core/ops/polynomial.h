@@ -17,8 +17,9 @@
 
 namespace quotient::ops {
 
-// Symbols that inference makes are no longer than this. Every value that has the size copies its
-// symbol, and a chain of windows or slices would give each of them one as long as the chain.
+// Inference makes no polynomial whose text is longer than this, and no other symbol of one that is.
+// Every value that has the size copies its symbol, and a chain of windows or slices would give each
+// of them one as long as the chain.
 inline constexpr size_t kLongestSymbol = 200;
 
 class Polynomial {
@@ -28,7 +29,7 @@ class Polynomial {
   // A number, a symbol of the graph, or a new symbol such as "?(past+2*batch*sequence+1)", whose
   // terms are in descending order. Unknown if that were too long.
   model::Dim ToDim() const;
-  // Whether the symbol, one of those that ToDim makes, stands for more than one of the graph.
+  // Whether the dimension is a new symbol of ToDim.
   static bool IsComputed(const model::Dim& dim);
 
   int64_t constant() const;  // The term without symbols.

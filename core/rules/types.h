@@ -30,8 +30,8 @@ bool VariesAlong(const model::TensorType& type, int rank, int axis, int64_t size
 
 // Groups consecutive axes of a shape `fine`, one group for each dimension of `coarse`, so that the
 // sizes in a group multiply to that dimension whatever its symbols are: the axes that a Reshape
-// between the two joins or splits. Returns nullopt if that is impossible or a size is 0. An axis of
-// size 1 goes to the group before it, but each group has at least one axis.
+// between the two joins or splits. Returns nullopt if that is impossible or a size is known to be
+// 0. An axis of size 1 goes to the group of what is behind it, or else to the last one.
 std::optional<std::vector<std::vector<int64_t>>> GroupAxes(const model::Shape& fine,
                                                            const model::Shape& coarse);
 

@@ -43,8 +43,7 @@ constexpr char kUsage[] = R"(usage: match_bench FILE.onnx... [options]
   --copies N        how often all rules are there, each copy with all of its matches (1);
                     the tree search has them once
   --idle N          further copies whose matches are found and then all refused (0)
-  --idle-rules FILE rules whose matches are found and then all refused, such as those that
-                    quotient-rules generate prints
+  --idle-rules FILE rules whose matches are found and then all refused
   --simulations N   of the tree search, which begins by growing to the limit (400)
   --search-nodes N  at which its e-graphs stop growing (5000)
 )";

@@ -29,7 +29,8 @@ TEST(GroupAxesTest, MultipliesNumbersAndSymbols) {
   EXPECT_THAT(GroupAxes({4, S("N")}, {4, S("N")}), Optional(ElementsAre(Group{0}, Group{1})));
 }
 
-TEST(GroupAxesTest, OnesBehindBelongToTheLastGroup) {
+TEST(GroupAxesTest, OnesBelongToWhatIsBehindThemOrToTheLastGroup) {
+  EXPECT_THAT(GroupAxes({S("N"), 1, 8}, {S("N"), 8}), Optional(ElementsAre(Group{0}, Group{1, 2})));
   EXPECT_THAT(GroupAxes({S("N"), 8, 1, 1}, {S("N"), 8}),
               Optional(ElementsAre(Group{0}, Group{1, 2, 3})));
 }
