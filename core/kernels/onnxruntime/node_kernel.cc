@@ -13,6 +13,7 @@
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/random_floats.h"
+#include "core/onnx/default_attributes.h"
 #include "core/onnx/detached_weights.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -175,10 +176,12 @@ absl::StatusOr<KernelSpec> SpecOfNode(const onnx::RuntimeNode& node,
   }
   KernelSpec spec;
   spec.op = absl::StrCat(kPrefix, node.domain, ":", node.op);
-  spec.attributes = *node.attributes;
+  const auto first = node.inputs.empty() ? values.end() : values.find(node.inputs.front());
+  const bool has_rank = first != values.end() && first->second.type.has_rank();
+  spec.attributes = onnx::WithoutDefaults(node, has_rank ? first->second.type.rank() : -1);
   spec.attributes.Set(kOpset, node.opset);
-  if (model::Ints first = FirstOfSame(node.inputs, graph.initializers); !first.empty()) {
-    spec.attributes.Set(kFirst, std::move(first));
+  if (model::Ints same = FirstOfSame(node.inputs, graph.initializers); !same.empty()) {
+    spec.attributes.Set(kFirst, std::move(same));
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     QUOTIENT_ASSIGN_OR_RETURN(Operand operand, OperandOf(node.inputs[i], node, values));

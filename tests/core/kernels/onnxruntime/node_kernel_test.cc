@@ -116,6 +116,17 @@ TEST_F(NodeKernelTest, TheOpsetIsPartOfASpec) {
   EXPECT_NE(SpecOf(node), spec);
 }
 
+// ONNX Runtime keeps attributes as a file has them.
+TEST_F(NodeKernelTest, WhetherDefaultsAreWrittenIsNot) {
+  onnx::RuntimeNode node = Node("FusedConv", {"x", "w"}, {{"activation", std::string("Relu")}});
+  const KernelSpec spec = SpecOf(node);
+  node.attributes->Set("group", int64_t{1});
+  node.attributes->Set("strides", model::Ints{1, 1});
+  EXPECT_EQ(SpecOf(node), spec);
+  node.attributes->Set("strides", model::Ints{1, 2});
+  EXPECT_NE(SpecOf(node), spec);
+}
+
 TEST_F(NodeKernelTest, WhatCannotStandAloneIsRefused) {
   onnx::RuntimeNode node = Node("If", {"x"});
   node.attributes.reset();
