@@ -18,7 +18,8 @@
 // measurement ends when one candidate is left and is surely faster, when none is left, or when the
 // time is up. A candidate is also dropped if the time that is left cannot show that it is faster
 // than the first executable, unless samples are contaminated. If there is only time for few turns,
-// that is checked after each turn. On request, the measurement of a busy machine ends early.
+// that is checked after each turn from the sixth on. On request, the measurement of a busy machine
+// ends early.
 
 #include <cstdint>
 #include <span>
