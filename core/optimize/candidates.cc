@@ -107,6 +107,7 @@ class Searcher {
                                      .start_ns = start_ns_,
                                      .seconds = settings_.time.seconds,
                                      .alternatives = settings_.alternatives,
+                                     .margin = settings_.margin,
                                      .report_progress = [this] { Report(); }};
     QUOTIENT_ASSIGN_OR_RETURN(Choices choices, ChooseCandidates(*grown, model_, settings, stop_));
     result_.figures.kernels_measured = choices.kernels_measured;

@@ -66,6 +66,9 @@ struct SearchSettings {
   // whole graphs shows which is best. Each of them takes memory, and time to check and to tell from
   // the others: with three, some models took three seconds instead of one.
   int alternatives = kMostAlternatives;
+  // By how much, relative to its cost, a kernel that the original does not have must be cheaper
+  // than what the original has, so that no form is chosen by chance (original_first.h).
+  double margin = 0;
   // Where checkpoints are kept while the e-graph grows, which takes long. Null means that none are.
   CheckpointSlot* checkpoint = nullptr;
   // The version, the device and the options. A checkpoint is only used if these are the same.

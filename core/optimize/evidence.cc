@@ -10,15 +10,19 @@ namespace {
 
 using report::Grounds;
 
-// What is assumed of the errors of predictions: half of a predicted gain is realized, with a
-// standard deviation of another half, and a prediction of no gain is off by two percent.
-// DECISION.md says what that rests on.
-constexpr double kRealizedShare = 0.5;
-constexpr double kSdOfShare = 0.5;
-constexpr double kSdOfPrediction = 0.02;
+// What is assumed of the errors of predictions: nine tenths of a predicted gain are realized, with
+// a standard deviation of about a third of it, and a prediction of no gain is off by half a
+// percent. DECISION.md says what that rests on.
+constexpr double kRealizedShare = 0.9;
+constexpr double kSdOfShare = 0.35;
+constexpr double kSdOfPrediction = 0.005;
 // What measuring the same executables for longer does not show: the same graph compiled again is
 // faster or slower by this because its buffers and code lie elsewhere in memory.
-constexpr double kSdOfPlacement = 0.003;
+constexpr double kSdOfPlacement = 0.006;
+// Runs that show at least this gain need no prediction to be believed.
+constexpr double kLeastMeasuredGain = 0.01;
+// Runs that are noisier than this tell nothing, and no prediction alone is enough.
+constexpr double kMostNoise = 0.05;
 // What that may amount to for small graphs.
 constexpr double kMostOfPlacement = 0.02;
 // What is assumed of the gain with several threads where that on one thread is known: its standard
@@ -69,11 +73,13 @@ Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& cand
 }
 
 bool IsDoubtful(const timing::RatioStatistics& ratio, const Belief& prediction) {
-  if (!ratio.surely_faster() && !ratio.surely_slower()) return false;
+  if (ratio.pairs == 0) return false;
   if (ratio.surely_faster() && ratio.interval.high > 1 - kMostOfPlacement) return true;
-  // Where nothing is predicted, no gain is expected.
-  const Belief expected = std::isinf(prediction.sd) ? Belief{0, kSdOfPrediction} : prediction;
+  // Where nothing is predicted, no gain is expected, but that is a guess.
+  constexpr double kSdOfGuess = 0.02;
+  const Belief expected = std::isinf(prediction.sd) ? Belief{0, kSdOfGuess} : prediction;
   const Belief runs = BeliefFromRuns(ratio);
+  if (runs.mean >= 0 && expected.mean >= 0) return false;  // It is not going to be taken.
   return IsSurelyBelow(runs, expected) || IsSurelyBelow(expected, runs);
 }
 
@@ -106,15 +112,18 @@ Judgement Judge(const Evidence& evidence) {
   const bool are_enough = ratio.pairs >= kFewestPairs;
   const bool is_slower =
       ratio.surely_slower() && (!by_cpu_time || ratio.interval.low > 1 + kLeastLoss);
+  const bool is_sure = IsSureGain(judgement.belief);
+  const bool is_measured = ratio.surely_faster() && ratio.value <= 1 - kLeastGain;
   if (are_enough && is_slower) {
     judgement.grounds = Grounds::kSurelySlower;
-  } else if (are_enough && !by_cpu_time && ratio.surely_faster() && ratio.value <= 1 - kLeastGain) {
+  } else if (are_enough && !by_cpu_time && is_measured &&
+             (is_sure || ratio.interval.high <= 1 - kLeastMeasuredGain)) {
     judgement.grounds = Grounds::kMeasured;
-  } else if (IsSureGain(runs) && IsSureGain(judgement.belief)) {
+  } else if (IsSureGain(runs) && is_sure) {
     judgement.grounds = by_cpu_time ? Grounds::kCpuTime : Grounds::kMeasuredLikely;
   } else if (evidence.does_subset_of_work) {
     judgement.grounds = Grounds::kSubsetOfWork;
-  } else if (IsSureGain(judgement.belief)) {
+  } else if (is_sure && runs.sd <= kMostNoise) {
     judgement.grounds = Grounds::kPredictedAndMeasured;
   }
   return judgement;

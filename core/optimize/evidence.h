@@ -38,8 +38,8 @@ Belief BeliefFromCpuTime(const timing::RatioStatistics& ratio);
 // are optimistic.
 Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate);
 // Whether what runs show should be seen once more, of the graphs compiled anew: that a graph is
-// surely faster, perhaps by no more than another place in memory can make it, or that it is surely
-// faster or slower where the prediction speaks surely (95 %) of another ratio.
+// surely faster, perhaps by no more than another place in memory can make it, or that runs and
+// prediction surely (95 %) differ while one of them speaks of a gain.
 bool IsDoubtful(const timing::RatioStatistics& ratio, const Belief& prediction);
 Belief Combine(const Belief& a, const Belief& b);
 // The probability that the logarithm of the ratio is below `bound`.
@@ -73,8 +73,10 @@ struct Judgement {
 // Judges a candidate by the first of these that holds:
 //   surely slower            at least six pairs ran, and the whole interval of the ratio is above
 //                            1; that of CPU times is above 1.01: not taken;
-//   measured                 at least six pairs ran, the whole interval is below 1, and the gain
-//                            is at least kLeastGain; not by CPU times;
+//   measured                 at least six pairs ran, the whole interval is below 1, the gain is at
+//                            least kLeastGain, and it is sure by the prediction together with the
+//                            runs as well, or the whole interval is at least a percent below 1; not
+//                            by CPU times;
 //   CPU time                 by CPU times alone, and by the prediction together with them, it is
 //                            faster with a probability of at least 95 %, and the gain is expected
 //                            to be at least kLeastGain;
@@ -82,9 +84,9 @@ struct Judgement {
 //                            interval that is not below 1 as a whole;
 //   subset of the work       it does a subset of the original's work, so it is taken even if noise
 //                            hides the gain;
-//   predicted and measured   by both together, which say the same then, it is faster with a
-//                            probability of at least 95 %, and the gain is expected to be at least
-//                            kLeastGain;
+//   predicted and measured   by both together it is faster with a probability of at least 95 %, the
+//                            gain is expected to be at least kLeastGain, and the runs are not so
+//                            noisy (a standard deviation of 5 %) that they tell nothing;
 //   not sure                 none of these: not taken.
 Judgement Judge(const Evidence& evidence);
 

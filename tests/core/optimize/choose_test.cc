@@ -93,6 +93,7 @@ class ChooseTest : public GrownTest {
                                                         .start_ns = 0,
                                                         .seconds = seconds_,
                                                         .alternatives = alternatives_,
+                                                        .margin = margin_,
                                                         .report_progress = [this] { ++reports_; }},
                                                        stop);
     EXPECT_OK(choices.status());
@@ -109,6 +110,7 @@ class ChooseTest : public GrownTest {
   const char* rules_ = kOthers;
   double seconds_ = 60;
   int alternatives_ = 1;
+  double margin_ = 0;
   int reports_ = 0;
   Choices choices_;
 };
@@ -230,6 +232,18 @@ TEST_F(ChooseTest, AlternativesKeepHalfOfTheGain) {
   EXPECT_EQ(chosen.front(), "Neg");
   EXPECT_THAT(chosen, Contains("Floor"));
   EXPECT_THAT(chosen, Not(Contains("Ceil")));
+}
+
+TEST_F(ChooseTest, WhatIsCheaperThanTheOriginalByLessThanTheMarginIsNotChosen) {
+  const std::map<std::string, LearningModel::Kernel> kernels = {
+      {"Exp", {100, 100}}, {"Neg", {99.3, 99.3}}, {"Floor", {200, 200}}, {"Ceil", {200, 200}}};
+  for (const double margin : {0.0, 0.005, 0.01}) {
+    margin_ = margin;
+    LearningModel model(kernels, /*measures=*/true);
+    const std::vector<std::string> chosen = Choose(model);
+    EXPECT_EQ(chosen.size(), margin < 0.007 ? 1 : 0) << margin;
+    for (const Candidate& candidate : choices_.found) EXPECT_EQ(candidate.cost_us, 99.3);
+  }
 }
 
 // Measurements were recorded, but for other kernels than the one that promises most. It comes last.
