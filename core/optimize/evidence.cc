@@ -19,12 +19,12 @@ constexpr double kSdOfPrediction = 0.005;
 // What measuring the same executables for longer does not show: the same graph compiled again is
 // faster or slower by this because its buffers and code lie elsewhere in memory.
 constexpr double kSdOfPlacement = 0.006;
+// What that may amount to for small graphs.
+constexpr double kMostOfPlacement = 0.02;
 // Runs that show at least this gain need no prediction to be believed.
 constexpr double kLeastMeasuredGain = 0.01;
 // Runs that are noisier than this tell nothing, and no prediction alone is enough.
 constexpr double kMostNoise = 0.05;
-// What that may amount to for small graphs.
-constexpr double kMostOfPlacement = 0.02;
 // What is assumed of the gain with several threads where that on one thread is known: its standard
 // deviation is half of that gain, but not more than one percent. A loss of less than kLeastLoss on
 // one thread need not be one.
