@@ -239,6 +239,14 @@ TEST_F(EndToEndTest, StopsWhenTheRestOfTheTimeCannotTell) {
   EXPECT_LT(clock_.NowNs(), 15'000'000'000);
 }
 
+// Three turns say that the other one is slower, and leave no doubt.
+TEST_F(EndToEndTest, NoneIsDroppedAfterLessThanSixTurns) {
+  options_ = {.budget_seconds = 5, .min_turns = 3};
+  const auto a = Make('a', [](int) { return 100'000; }), b = Make('b', [](int) { return 102'000; });
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+  EXPECT_EQ(result.ratios[1].pairs, 6);
+}
+
 TEST_F(EndToEndTest, GoesOnWhileTheRestOfTheTimeCanTell) {
   for (int seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
