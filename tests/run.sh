@@ -4,7 +4,7 @@
 #
 #   tests/run.sh [CTEST-ARGUMENT...]
 #
-# Environment: QUOTIENT_PRESET          dev (default), release, asan, tsan, clang or fuzz
+# Environment: QUOTIENT_PRESET          dev (default), batches, release, asan, tsan, clang or fuzz
 #              QUOTIENT_STATIC_SECONDS  if it is more than 0, deploy/dev/static.sh --sample runs for so many
 #                                       seconds before the tests, and its findings fail the run, too
 #

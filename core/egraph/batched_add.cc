@@ -10,7 +10,7 @@ void EGraph::Prepare(std::span<Probe> probes) const {
   for (Probe& probe : probes) {
     if (probe.num_children > 0) probe.children[0] = Find(probe.children[0]);
     if (probe.num_children > 1) probe.children[1] = Find(probe.children[1]);
-    probe.hash = HashOf(probe.op, probe.children[0], probe.children[1]);
+    probe.hash = ContentHash(probe.op, probe.children[0], probe.children[1]);
     probe.unions = unions;
     hash_cons_.Prefetch(probe.hash);
   }

@@ -30,7 +30,7 @@ EGraph::EGraph(const OpTable* table, Analysis* analysis)
 ENodeId EGraph::LookupNode(OpId op, std::span<const ClassId> children) const {
   absl::InlinedVector<ClassId, 8> canonical(children.begin(), children.end());
   for (ClassId& child : canonical) child = Find(child);
-  return FindNode(HashOf(op, canonical), op, canonical);
+  return FindNode(ContentHash(op, canonical), op, canonical);
 }
 
 std::optional<ClassId> EGraph::Lookup(OpId op, std::span<const ClassId> children) const {
@@ -42,7 +42,7 @@ std::optional<ClassId> EGraph::Lookup(OpId op, std::span<const ClassId> children
 absl::StatusOr<ClassId> EGraph::Add(OpId op, std::span<const ClassId> children, Origin origin) {
   scratch_.assign(children.begin(), children.end());
   for (ClassId& child : scratch_) child = Find(child);
-  const uint32_t hash = HashOf(op, scratch_);
+  const uint32_t hash = ContentHash(op, scratch_);
   const ENodeId found = FindNode(hash, op, scratch_);
   if (found.valid()) return class_of(found);
   return Insert(hash, op, scratch_, origin);
@@ -52,7 +52,7 @@ absl::StatusOr<bool> EGraph::AddTo(ClassId id, OpId op, std::span<const ClassId>
                                    Origin origin) {
   scratch_.assign(children.begin(), children.end());
   for (ClassId& child : scratch_) child = Find(child);
-  const uint32_t hash = HashOf(op, scratch_);
+  const uint32_t hash = ContentHash(op, scratch_);
   const ENodeId found = FindNode(hash, op, scratch_);
   if (found.valid()) return Union(id, class_of(found), origin);
   return InsertTo(id, hash, op, scratch_, origin);
@@ -154,7 +154,7 @@ bool EGraph::MakeRoomInHashCons() {
   for (uint32_t begin = 0; begin < rows.size(); begin += kBatch) {
     const uint32_t end = std::min(begin + kBatch, store_.num_nodes());
     for (uint32_t i = begin; i < end; ++i) {
-      hashes[i - begin] = HashOf(rows[i].op(), store_.children(ENodeId(i)));
+      hashes[i - begin] = ContentHash(rows[i].op(), store_.children(ENodeId(i)));
       hash_cons_.Prefetch(hashes[i - begin]);
     }
     for (uint32_t i = begin; i < end; ++i) {

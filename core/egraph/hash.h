@@ -1,6 +1,7 @@
 #pragma once
 
-// The hash of an e-node's content.
+// The hash of an e-node's content. It has a name of its own: absl::HashOf takes anything, and is
+// found for arguments of Abseil's types wherever its header happens to be included.
 
 #include <cstdint>
 #include <span>
@@ -23,15 +24,15 @@ inline uint32_t Finish(uint64_t hash) {
 }  // namespace hash_internal
 
 // For at most two children; pass an invalid id where there is none.
-inline uint32_t HashOf(OpId op, ClassId first, ClassId second) {
+inline uint32_t ContentHash(OpId op, ClassId first, ClassId second) {
   using namespace hash_internal;
   return Finish(Mix(Mix(Start(op), first), second));
 }
 
-inline uint32_t HashOf(OpId op, std::span<const ClassId> children) {
+inline uint32_t ContentHash(OpId op, std::span<const ClassId> children) {
   using namespace hash_internal;
-  if (children.empty()) return HashOf(op, ClassId(), ClassId());
-  if (children.size() == 1) return HashOf(op, children[0], ClassId());
+  if (children.empty()) return ContentHash(op, ClassId(), ClassId());
+  if (children.size() == 1) return ContentHash(op, children[0], ClassId());
   uint64_t hash = Start(op);
   for (const ClassId child : children) hash = Mix(hash, child);
   return Finish(hash);

@@ -85,7 +85,7 @@ absl::Status EGraph::RepairNodes() {
     for (size_t i = begin; i < end; ++i) {
       const ENodeId node = work_.repair_queue[i];
       if (repaired(node) || !Canonicalize(node)) continue;
-      batch[stale] = {node, HashOf(store_.row(node).op(), store_.children(node))};
+      batch[stale] = {node, ContentHash(store_.row(node).op(), store_.children(node))};
       hash_cons_.Prefetch(batch[stale].hash);
       ++stale;
     }

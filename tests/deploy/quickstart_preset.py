@@ -3,8 +3,8 @@
 
     quickstart_preset.py BUILD      BUILD is a folder for the preset; it is kept for the next time
 
-The batches are parsed and not compiled to object code, which takes a third of the time. What they consist
-of is compiled and run by all other tests.
+The batches are parsed and not compiled to object code, which takes a third of the time. That they mean the
+same as their sources alone is what all other tests show where they run as the preset "batches", as in CI.
 """
 
 import concurrent.futures

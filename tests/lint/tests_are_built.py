@@ -4,13 +4,14 @@ lists in a comment, passes for ever.
 
   tests_are_built.py BUILD [ROOT]      ROOT defaults to this repository
 
-C++ files count as built when they are in BUILD/compile_commands.json. A Python test counts when its
+C++ files count as built when they are in BUILD/compile_commands.json, or in a batch that is. A Python test counts when its
 file name is in a CTest command. Prints the others; the exit status is then 1. Folders that need what
 BUILD does not have, by its CMakeCache.txt, are left out.
 """
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -29,8 +30,13 @@ def find(root, patterns):
 
 
 def compiled_files(build):
+    """The sources, and those that are compiled as parts of a batch."""
     commands = json.loads((build / "compile_commands.json").read_text())
-    return {(pathlib.Path(c["directory"]) / c["file"]).resolve() for c in commands}
+    files = {(pathlib.Path(c["directory"]) / c["file"]).resolve() for c in commands}
+    batches = [file for file in files if file.parent.name == "Unity" and file.exists()]
+    parts = {pathlib.Path(part).resolve() for file in batches
+             for part in re.findall(r'^#include "(.*)"$', file.read_text(), re.MULTILINE)}
+    return files | parts
 
 
 def ctest_words(build):

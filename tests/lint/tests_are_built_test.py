@@ -1,5 +1,6 @@
 """The lint of forgotten tests finds them."""
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -20,6 +21,17 @@ class TestsAreBuiltTest(unittest.TestCase):
         self.assertEqual(["tests/core/lost_fuzz.cc: no CMakeLists.txt builds this",
                           "tests/core/lost_test.cc: no CMakeLists.txt builds this",
                           "tests/core/lost_test.py: no CTest entry runs this"], lost)
+
+    def test_parts_of_batches_are_compiled(self):
+        with tempfile.TemporaryDirectory() as directory:
+            build = pathlib.Path(directory).resolve()
+            batch = build / "Unity/unity_0_cxx.cxx"
+            batch.parent.mkdir()
+            batch.write_text('/* generated */\n#include "/root/tests/a_test.cc"\n')
+            (build / "compile_commands.json").write_text(json.dumps(
+                [{"directory": str(build), "file": file} for file in ("/root/tests/b_test.cc", str(batch))]))
+            self.assertLessEqual({pathlib.Path("/root/tests/a_test.cc"), pathlib.Path("/root/tests/b_test.cc")},
+                                 tests_are_built.compiled_files(build))
 
     def test_leaves_out_what_cannot_be_built(self):
         with tempfile.TemporaryDirectory() as directory:
