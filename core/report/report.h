@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/timing/statistics.h"
 
 namespace quotient::report {
 
@@ -77,8 +78,8 @@ absl::string_view GroundsName(Grounds grounds);  // "not_sure", "surely_slower",
 // Nullopt for any other text.
 std::optional<Grounds> GroundsOfName(absl::string_view name);
 
-// Fewer pairs of runs than these make nothing sure by themselves.
-inline constexpr int kFewestPairs = 6;
+// The texts call fewer pairs of runs than these too few.
+using timing::kFewestPairs;
 
 // A candidate that was judged. Gains are percentages of the original's time.
 struct Considered {

@@ -66,7 +66,7 @@ class Measurement {
       }
       const double turns_in_time = TurnsInTime(turn, deadline);
       const bool are_few = turns_in_time < kFewEvaluations * options_.first_evaluation;
-      if (is_due || (are_few && turn >= std::max(options_.min_turns, kFewestBeforeDropping))) {
+      if (is_due || (are_few && turn >= options_.min_turns)) {
         DropHopeless(turn / std::min(turns_in_time, static_cast<double>(options_.max_turns)));
         if (racing_.size() == 1 || (is_due && IsSettled())) break;
       }
@@ -117,8 +117,6 @@ class Measurement {
   // If there is time for fewer turns than this many times first_evaluation, candidates without a
   // chance are dropped after any turn, not only at the evaluations that first_evaluation schedules.
   static constexpr double kFewEvaluations = 4;
-  // But not before so many turns, since the interval of fewer is no wider than they happen to be.
-  static constexpr int kFewestBeforeDropping = 6;
 
   // After how many turns their samples show whether the machine is busy.
   int FirstLook() const {
@@ -192,6 +190,7 @@ class Measurement {
       // tell how wide it will be.
       if (i == 0 || !IsMostlyClean(i)) return false;
       const RatioStatistics ratio = RatioOf(i);
+      if (ratio.pairs < kFewestPairs) return false;
       // Intervals shrink with the root of the number of samples. The ratio may still turn out lower
       // by half of its present uncertainty.
       const double half = (ratio.interval.high - ratio.interval.low) / 2;

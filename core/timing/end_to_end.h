@@ -17,9 +17,9 @@
 // least_gain are dropped, and so is the slower half of the others (successive halving). The
 // measurement ends when one candidate is left and is surely faster, when none is left, or when the
 // time is up. A candidate is also dropped if the time that is left cannot show that it is faster
-// than the first executable, unless samples are contaminated. If there is only time for few turns,
-// that is checked after each turn from the sixth on. On request, the measurement of a busy machine
-// ends early.
+// than the first executable, unless most of its samples are contaminated or fewer than kFewestPairs
+// of its ratios count. If there is only time for few turns, that is checked after each turn. On
+// request, the measurement of a busy machine ends early.
 
 #include <cstdint>
 #include <span>
@@ -34,9 +34,9 @@
 namespace quotient::timing {
 
 struct EndToEndOptions {
-  double budget_seconds = 30;  // For all executables together, after calibration.
-  int min_turns = 6;           // Taken even if they exceed the budget.
-  int first_evaluation = 16;   // Turns before the first evaluation; the number doubles each time.
+  double budget_seconds = 30;    // For all executables together, after calibration.
+  int min_turns = kFewestPairs;  // Taken even if they exceed the budget.
+  int first_evaluation = 16;     // Turns before the first evaluation; the number doubles each time.
   int max_turns = 512;
   double sample_us = 2'000;  // Target length of a sample, which has at least one run.
   // Samples taken of an executable per turn. They follow a run that is not timed, which brings the
@@ -67,7 +67,7 @@ struct RatioStatistics {
   double value = 1;
   Interval interval{1, 1};    // By EndToEndOptions::confidence.
   double log_sd = 0;          // The standard deviation of the logarithm of `value`.
-  int pairs = 0;              // Turns in which both ran.
+  int pairs = 0;              // Turns in which both ran and whose samples count.
   double log_difference = 0;  // Of two measurements that were pooled.
   bool surely_faster() const { return interval.high < 1; }
   bool surely_slower() const { return interval.low > 1; }

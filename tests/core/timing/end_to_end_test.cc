@@ -247,6 +247,29 @@ TEST_F(EndToEndTest, NoneIsDroppedAfterLessThanSixTurns) {
   EXPECT_EQ(result.ratios[1].pairs, 6);
 }
 
+// After six turns, half of which are contaminated, three pairs say that the other one is slower.
+TEST_F(EndToEndTest, NoneIsDroppedByLessThanSixPairsThatCount) {
+  options_ = {.budget_seconds = 5, .min_turns = 3};
+  const auto a = Make('a', [this](int run) {
+    if (run % 2 == 1) probe_.Interrupt(&clock_, 50'000);
+    return 100'000;
+  });
+  const auto b = Make('b', [](int) { return 102'000; });
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+  EXPECT_FALSE(result.contaminated);
+  EXPECT_EQ(result.ratios[1].pairs, 6);
+  EXPECT_EQ(log_.size(), 2 * (2u + 11)) << "two first runs each, then 11 turns";
+}
+
+// The first pair is one of a gain, so the evaluation alone does not drop the candidate.
+TEST_F(EndToEndTest, NoneIsDroppedByLessThanSixPairsAtAnEarlyEvaluation) {
+  options_ = {.first_evaluation = 4};
+  const auto a = Make('a', [](int) { return 100'000; });
+  const auto b = Make('b', [](int run) { return run <= 2 ? 99'000 : 103'000; });
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+  EXPECT_EQ(result.ratios[1].pairs, 8) << "dropped at the second evaluation";
+}
+
 TEST_F(EndToEndTest, GoesOnWhileTheRestOfTheTimeCanTell) {
   for (int seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
