@@ -7,10 +7,16 @@
 
 namespace quotient::onnx {
 
-// The attributes of a node without those that have their default value, which some exporters write
-// and others do not, and with axes counted from the front. `rank` is that of the first input, or -1
-// if it is not known. Also of operators that a runtime has made of ONNX's own and that take the
-// same attributes, such as a blocked Conv and FusedConv. The node must have attributes.
+// The attributes of a node of a graph that ONNX Runtime has optimized, in a form that is the same
+// whether or not an exporter has written out what holds by default. `rank` is the rank of the
+// node's first input, or -1 if it is not known. The node must have attributes.
+//
+// ONNX Runtime adds every attribute for which the operator's schema has a default value, such as
+// group and auto_pad, when it loads a model. So these are always there, and they stay. ONNX Runtime
+// leaves two things as the file has them, and they are made equal here:
+//   - lists without a default value in the schema (strides, dilations, pads, output_padding,
+//     kernel_shape, perm): those that say what their absence says are left out;
+//   - axes that are counted from the back: they are counted from the front.
 model::AttributeMap WithoutDefaults(const RuntimeNode& node, int rank);
 
 }  // namespace quotient::onnx
