@@ -11,11 +11,11 @@ namespace {
 using report::Grounds;
 
 // What is assumed of the errors of predictions: nine tenths of a predicted gain are realized, with
-// a standard deviation of about a third of it, and a prediction of no gain is off by half a
-// percent. DECISION.md says what that rests on.
+// a standard deviation of about a third of it, and a prediction of no gain is off by one percent.
+// DECISION.md says what that rests on.
 constexpr double kRealizedShare = 0.9;
 constexpr double kSdOfShare = 0.35;
-constexpr double kSdOfPrediction = 0.005;
+constexpr double kSdOfPrediction = 0.01;
 // What measuring the same executables for longer does not show: the same graph compiled again is
 // faster or slower by this because its buffers and code lie elsewhere in memory.
 constexpr double kSdOfPlacement = 0.006;
@@ -23,7 +23,9 @@ constexpr double kSdOfPlacement = 0.006;
 constexpr double kMostOfPlacement = 0.02;
 // Runs that show at least this gain need no prediction to be believed.
 constexpr double kLeastMeasuredGain = 0.01;
-// Runs that are noisier than this tell nothing, and no prediction alone is enough.
+// No prediction alone is enough: runs must make a gain as likely as this by themselves, and those
+// that are noisier than this tell nothing.
+constexpr double kLeastProbabilityByRuns = 0.75;
 constexpr double kMostNoise = 0.05;
 // What is assumed of the gain with several threads where that on one thread is known: its standard
 // deviation is half of that gain, but not more than one percent. A loss of less than kLeastLoss on
@@ -43,6 +45,10 @@ double StandardNormalCdf(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; 
 // Whether a gain of at least kLeastGain is expected, and a gain is sure.
 bool IsSureGain(const Belief& belief) {
   return ProbabilityBelow(belief, 0) >= kSureProbability && belief.mean <= std::log(1 - kLeastGain);
+}
+
+bool SpeakForAGain(const Belief& runs) {
+  return ProbabilityBelow(runs, 0) >= kLeastProbabilityByRuns && runs.sd <= kMostNoise;
 }
 
 }  // namespace
@@ -123,7 +129,7 @@ Judgement Judge(const Evidence& evidence) {
     judgement.grounds = by_cpu_time ? Grounds::kCpuTime : Grounds::kMeasuredLikely;
   } else if (evidence.does_subset_of_work) {
     judgement.grounds = Grounds::kSubsetOfWork;
-  } else if (is_sure && runs.sd <= kMostNoise) {
+  } else if (is_sure && SpeakForAGain(runs)) {
     judgement.grounds = Grounds::kPredictedAndMeasured;
   }
   return judgement;

@@ -27,13 +27,23 @@ std::string TogetherText(const Considered& candidate) {
                          100 * candidate.probability.value_or(0));
 }
 
+constexpr double kLeastGainPercent = 0.5;
+// Why so small a gain is not sure although all runs show it.
+constexpr char kByPlacement[] = "its place in memory may make as much";
+
+bool ShowsAGain(const Considered& candidate) {
+  const std::optional<PercentRange>& gain = MeasuredGain(candidate);
+  return gain.has_value() && gain->low >= kLeastGainPercent;
+}
+
 constexpr char kByCpuTime[] =
     "by the CPU time of runs on one thread, since other work disturbed the machine";
 
 std::string Reason(const Considered& candidate) {
   switch (candidate.grounds) {
     case Grounds::kNotSure:
-      return "a gain of half a percent is not sure";
+      return absl::StrCat("a gain of half a percent is not sure",
+                          ShowsAGain(candidate) ? absl::StrCat(", as ", kByPlacement) : "");
     case Grounds::kSurelySlower:
       return "it is surely slower";
     case Grounds::kMeasured:
@@ -63,10 +73,8 @@ std::string WhyRunsDoNotTell(const Considered& candidate) {
     return gain->low > 0 ? "so small a gain in CPU time on one thread may be none with more"
                          : "the CPU time of runs on one thread does not tell";
   }
-  constexpr double kLeastGainPercent = 0.5;  // As in `Reason`.
   if (gain->low <= 0) return "the measurement alone does not tell";
-  return gain->low < kLeastGainPercent ? "the measured gain may be below half a percent"
-                                       : "the medians of the runs say otherwise";
+  return ShowsAGain(candidate) ? kByPlacement : "the measured gain may be below half a percent";
 }
 
 bool MayBeTaken(const Considered& candidate) {

@@ -36,7 +36,7 @@ TEST(Belief, OfFewRunsIsWider) {
 TEST(Belief, OfAPredictionIsMostOfItsPromise) {
   const Belief belief = BeliefFromPrediction(100, 90);
   EXPECT_NEAR(belief.mean, 0.9 * std::log(0.9), 1e-12);
-  EXPECT_NEAR(belief.sd, std::hypot(0.35 * std::log(0.9), 0.005), 1e-12);
+  EXPECT_NEAR(belief.sd, std::hypot(0.35 * std::log(0.9), 0.01), 1e-12);
   EXPECT_TRUE(std::isinf(BeliefFromPrediction(0, 90).sd));
 }
 
@@ -47,6 +47,15 @@ TEST(Belief, TheSurerOneWeighsMore) {
   const Belief one = Combine({}, {.mean = -0.1, .sd = 0.05});
   EXPECT_EQ(one.mean, -0.1);
   EXPECT_EQ(one.sd, 0.05);
+}
+
+// The example of DECISION.md: predicted to gain 10 %, measured to gain 5 %.
+TEST(Belief, ThePredictionWeighsMoreWhereRunsAreNoisy) {
+  const auto believed = [](double sd_of_runs) {
+    return Combine(BeliefFromPrediction(100, 90), {std::log(0.95), sd_of_runs});
+  };
+  EXPECT_NEAR(1 - std::exp(believed(0.007).mean), 0.051, 5e-4);
+  EXPECT_NEAR(1 - std::exp(believed(0.05).mean), 0.076, 5e-4);
 }
 
 TEST(Belief, ProbabilitiesAreThoseOfANormalDistribution) {
@@ -80,9 +89,31 @@ TEST(Judge, AGainThatEachAloneLeavesOpenIsTakenByBoth) {
 }
 
 TEST(Judge, NoPredictionAloneIsEnough) {
-  EXPECT_EQ(JudgeRuns(Runs(1.0, 0.2), 0.9).grounds, Grounds::kNotSure) << "runs tell nothing";
-  EXPECT_EQ(JudgeRuns(Runs(1.01, 0.02), 0.97).grounds, Grounds::kNotSure) << "they disagree";
   EXPECT_EQ(JudgeRuns({}, 0.9).grounds, Grounds::kNotSure);
+  for (const double predicted : {0.5, 0.9, 0.95, 0.97, 0.985}) {
+    for (const double half : {0.005, 0.01, 0.03, 0.08, 0.12, 0.2, 0.4}) {
+      for (const double ratio : {0.995, 1.0, 1.01, 1.05}) {
+        if (ratio < 1 && half < 0.02) continue;  // These runs do speak for a gain.
+        EXPECT_EQ(JudgeRuns(Runs(ratio, half), predicted).grounds,
+                  ratio - half > 1 ? Grounds::kSurelySlower : Grounds::kNotSure)
+            << predicted << " " << ratio << " " << half;
+      }
+    }
+    EXPECT_EQ(JudgeRuns(Runs(0.9, 0.3), predicted).grounds, Grounds::kNotSure) << "too noisy";
+  }
+}
+
+TEST(Judge, NoNoiseMakesAGainSurer) {
+  for (const double predicted : {0.9, 0.95, 0.97, 0.985, 1.0}) {
+    for (const double ratio : {0.93, 0.96, 0.98, 0.99, 0.995, 1.0}) {
+      bool was_taken = true;
+      for (double half = 0.01; half < 0.3; half += 0.01) {
+        const bool is_taken = JudgeRuns(Runs(ratio, half), predicted).takes();
+        EXPECT_TRUE(was_taken || !is_taken) << predicted << " " << ratio << " " << half;
+        was_taken = is_taken;
+      }
+    }
+  }
 }
 
 // As the same two graphs may be measured in two jobs, of which one has a noisier machine.
@@ -95,7 +126,7 @@ TEST(Judge, ASmallGainThatWasPredictedIsTakenWhateverRunShowsIt) {
 }
 
 TEST(Judge, ASmallGainThatWasNotPredictedIsNot) {
-  for (const double ratio : {0.98, 0.985, 0.99}) {
+  for (const double ratio : {0.985, 0.99, 0.995}) {
     for (const double half : {0.015, 0.02, 0.03}) {
       EXPECT_FALSE(JudgeRuns(Runs(ratio, half), 1.0).takes()) << ratio << " " << half;
     }
@@ -197,7 +228,7 @@ TEST(Judge, WhatTakesLessCpuTimeIsTakenOnABusyMachine) {
 TEST(Judge, AGainOfCpuTimeThatIsNotSureMayBeMadeSureByAPrediction) {
   const auto grounds_of = [](double predicted_ratio) {
     return Judge({.ratio = {},
-                  .cpu_time = Runs(0.991, 0.004),
+                  .cpu_time = Runs(0.99, 0.004),
                   .prediction = BeliefFromPrediction(100, 100 * predicted_ratio)})
         .grounds;
   };
