@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "core/base/status_macros.h"
+#include "core/extract/cost_decorator.h"
 #include "core/extract/dual_ascent.h"
 #include "core/extract/instance.h"
 
@@ -19,20 +20,19 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-9;
 
 // A problem's cost function in which forbidden e-nodes cost infinity.
-class Restriction : public CostFunction {
+class Restriction : public CostDecorator {
  public:
   explicit Restriction(const Problem& problem)
-      : base_(problem.cost), allowed_(problem.graph.enode_bound(), true) {}
+      : CostDecorator(problem.cost), allowed_(problem.graph.enode_bound(), true) {}
 
   bool allows(ENodeId node) const { return allowed_[node.value()]; }
   void Forbid(ENodeId node) { allowed_[node.value()] = false; }
 
-  double Cost(ENodeId node) const override { return allows(node) ? base_.Cost(node) : kInfinity; }
-  std::span<const Fusion> Fusions() const override { return base_.Fusions(); }
-  std::span<const SharedKernel> SharedKernels() const override { return base_.SharedKernels(); }
+  double Cost(ENodeId node) const override {
+    return allows(node) ? CostDecorator::Cost(node) : kInfinity;
+  }
 
  private:
-  const CostFunction& base_;
   std::vector<bool> allowed_;  // By ENodeId.
 };
 

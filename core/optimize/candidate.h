@@ -13,7 +13,7 @@ namespace quotient::optimize {
 // A graph that extraction chose.
 struct Candidate {
   model::Graph graph;  // Symbols are kept and constants folded.
-  double cost_us = 0;  // By the costs of e-nodes.
+  double cost_us = 0;  // By the costs of e-nodes, with the surcharge on rewrites.
   std::vector<report::JournalEntry> journal;
   report::SharedNames names;  // Names which values of the original and of `graph` are equal.
   // For a variant, the names of the families of rewrites that it leaves out (RewriteFamily::name).

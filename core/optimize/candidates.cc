@@ -102,12 +102,11 @@ class Searcher {
   // Gives the e-graph away.
   absl::Status Choose() {
     auto grown = std::make_unique<GrownEGraph>(std::move(prices_), std::move(workspace_),
-                                               settings_.threads, stop_);
+                                               settings_.threads, stop_, settings_.surcharge);
     const ChoiceSettings settings = {.clock = clock_,
                                      .start_ns = start_ns_,
                                      .seconds = settings_.time.seconds,
                                      .alternatives = settings_.alternatives,
-                                     .margin = settings_.margin,
                                      .report_progress = [this] { Report(); }};
     QUOTIENT_ASSIGN_OR_RETURN(Choices choices, ChooseCandidates(*grown, model_, settings, stop_));
     result_.figures.kernels_measured = choices.kernels_measured;

@@ -2,7 +2,8 @@
 
 // Search: finds graphs that are worth checking. It grows the e-graph. Where kernels are measured it
 // then extracts the best graph, measures its kernels, and repeats that until they are all known.
-// The candidates are these graphs, without those that equal an earlier one or the original:
+// The candidates are these graphs, without those that equal an earlier one or the original. Costs
+// are those with the surcharge on rewrites (rewrite_surcharge.h).
 //
 //   1. the best graph by what is known of kernels (`exact`, else `dag`);
 //   2. where kernels are measured, others with other kernels that are predicted to be about as good
@@ -66,9 +67,7 @@ struct SearchSettings {
   // whole graphs shows which is best. Each of them takes memory, and time to check and to tell from
   // the others: with three, some models took three seconds instead of one.
   int alternatives = kMostAlternatives;
-  // By how much, relative to its cost, a kernel that the original does not have must be cheaper
-  // than what the original has, so that no form is chosen by chance (original_first.h).
-  double margin = 0;
+  double surcharge = 0;  // On rewrites (rewrite_surcharge.h).
   // Where checkpoints are kept while the e-graph grows, which takes long. Null means that none are.
   CheckpointSlot* checkpoint = nullptr;
   // The version, the device and the options. A checkpoint is only used if these are the same.

@@ -9,7 +9,6 @@
 #include "core/extract/remembered.h"
 #include "core/extract/several.h"
 #include "core/optimize/budget.h"
-#include "core/optimize/original_first.h"
 
 namespace quotient::optimize {
 namespace {
@@ -172,8 +171,7 @@ class Chooser {
   const ChoiceSettings& settings_;
   const StopCondition& stop_;
   pricing::ENodeCosts& costs_ = grown_.costs();
-  const OriginalFirst preferred_{grown_.graph(), costs_, settings_.margin};
-  const extract::Problem problem_{grown_.graph(), preferred_, grown_.problem().roots};
+  const extract::Problem problem_ = grown_.problem();
   extract::Remembered quick_;
   extract::Remembered best_;
   Choices choices_;

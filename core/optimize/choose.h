@@ -23,7 +23,6 @@ struct ChoiceSettings {
   int64_t start_ns = 0;  // When the search began, as if it had never been interrupted.
   double seconds = 0;    // SearchTime::seconds, from then on.
   int alternatives = 0;  // SearchSettings::alternatives.
-  double margin = 0;     // SearchSettings::margin.
   // Called after each extraction that leads to measurements.
   std::function<void()> report_progress;
 };

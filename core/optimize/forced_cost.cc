@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/egraph/ranges.h"
+#include "core/extract/cost_decorator.h"
 #include "core/extract/fusions.h"
 
 namespace quotient::optimize {
@@ -16,22 +17,17 @@ using egraph::ClassId;
 using egraph::ENodeId;
 
 // The costs of another function, but some e-nodes must not be chosen.
-class WithoutSome final : public extract::CostFunction {
+class WithoutSome final : public extract::CostDecorator {
  public:
   WithoutSome(const extract::CostFunction& all, absl::flat_hash_set<ENodeId> forbidden)
-      : all_(all), forbidden_(std::move(forbidden)) {}
+      : CostDecorator(all), forbidden_(std::move(forbidden)) {}
 
   double Cost(ENodeId node) const override {
-    return forbidden_.contains(node) ? std::numeric_limits<double>::infinity() : all_.Cost(node);
-  }
-
-  std::span<const extract::Fusion> Fusions() const override { return all_.Fusions(); }
-  std::span<const extract::SharedKernel> SharedKernels() const override {
-    return all_.SharedKernels();
+    return forbidden_.contains(node) ? std::numeric_limits<double>::infinity()
+                                     : CostDecorator::Cost(node);
   }
 
  private:
-  const extract::CostFunction& all_;
   const absl::flat_hash_set<ENodeId> forbidden_;
 };
 

@@ -45,11 +45,12 @@ std::vector<ENodeId> ENodesOf(const extract::Selection& selection) {
 
 GrownEGraph::GrownEGraph(std::unique_ptr<pricing::KernelPrices> prices,
                          std::unique_ptr<pricing::TensorWorkspace> workspace, int threads,
-                         const StopCondition& stop)
+                         const StopCondition& stop, double surcharge)
     : prices_(std::move(prices)),
       workspace_(std::move(workspace)),
       threads_(threads),
       stop_(stop),
+      surcharged_(graph(), costs(), surcharge),
       folds_(ConstantBytes(tensors().original)) {}
 
 std::vector<ENodeId> GrownEGraph::OriginalENodes() const {

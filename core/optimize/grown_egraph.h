@@ -16,6 +16,7 @@
 #include "core/eval/fold_cache.h"
 #include "core/extract/extract.h"
 #include "core/optimize/candidate.h"
+#include "core/optimize/rewrite_surcharge.h"
 #include "core/pricing/kernel_prices.h"
 #include "core/pricing/tensor_workspace.h"
 
@@ -30,18 +31,21 @@ std::vector<egraph::ENodeId> ENodesOf(const extract::Selection& selection);
 class GrownEGraph {
  public:
   // The workspace borrows the prices. So many threads fold constants, and only the cancellation of
-  // the job interrupts that, not a deadline of `stop`.
+  // the job interrupts that, not a deadline of `stop`. `surcharge` is that of rewrite_surcharge.h.
   GrownEGraph(std::unique_ptr<pricing::KernelPrices> prices,
               std::unique_ptr<pricing::TensorWorkspace> workspace, int threads,
-              const StopCondition& stop);
+              const StopCondition& stop, double surcharge = 0);
 
   const egraph::EGraph& graph() const { return workspace_->graph(); }
   const domain::TensorEGraph& tensors() const { return workspace_->tensors(); }
   std::span<const egraph::Rule* const> rules() const { return workspace_->rules(); }
   const pricing::KernelPrices& prices() const { return *prices_; }
   pricing::ENodeCosts& costs() const { return workspace_->costs(); }
-  // The extraction problem with these costs. Borrows the e-graph.
-  extract::Problem problem() const { return {graph(), costs(), roots_}; }
+  // The surcharge on rewrites, as a share of the price.
+  double surcharge() const { return surcharged_.share(); }
+  // What is chosen by: the extraction problem with these costs and the surcharge. Borrows the
+  // e-graph.
+  extract::Problem problem() const { return {graph(), surcharged_, roots_}; }
 
   // The e-nodes that came with the original.
   std::vector<egraph::ENodeId> OriginalENodes() const;
@@ -58,6 +62,7 @@ class GrownEGraph {
   const std::unique_ptr<pricing::TensorWorkspace> workspace_;
   const int threads_;
   const StopCondition stop_;
+  const RewriteSurcharge surcharged_;
   const std::vector<egraph::ClassId> roots_ = tensors().CanonicalRoots();
   absl::flat_hash_set<Digest> unfolded_;  // Digests of all chosen graphs, before folding.
   absl::flat_hash_set<Digest> digests_;   // Digests of the candidates' graphs, after folding.

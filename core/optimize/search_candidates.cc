@@ -6,7 +6,7 @@
 #include "core/kernels/partition.h"
 #include "core/optimize/decide.h"
 #include "core/optimize/footprint.h"
-#include "core/optimize/original_first.h"
+#include "core/optimize/rewrite_surcharge.h"
 #include "core/verify/bindings.h"
 
 namespace quotient::optimize {
@@ -39,7 +39,7 @@ SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
           kernels::ConstantFootprintLog2(prepared.cut.graph, baseline.costs().partition().storage),
       .families = job.families,
       .alternatives = baseline.original.alternatives,
-      .margin = baseline.original.device->runs_files() ? kPriceError : 0,
+      .surcharge = baseline.original.device->runs_files() ? kSurchargeInFiles : 0,
       .checkpoint = job.environment.checkpoint,
       .checkpoint_context = absl::StrCat(EngineVersion(), "\n", baseline.costs().fingerprint(),
                                          "\n", job.options.CanonicalText()),

@@ -5,12 +5,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "core/base/status_macros.h"
 #include "core/egraph/ranges.h"
+#include "core/extract/fusions.h"
 #include "core/optimize/forced_cost.h"
 #include "core/optimize/listing.h"
 #include "core/optimize/mismatch_text.h"
@@ -60,30 +63,30 @@ class Explanation {
     answer_.Say("not_chosen",
                 "it was applied, but no graph that was chosen from the e-graph uses it");
     search_.grown.costs().SetBasis(pricing::CostBasis::kKnown);
-    const absl::StatusOr<extract::Selection> best = Best();
+    const absl::StatusOr<Graph> best = Best();
     if (stop_.ShouldStop()) return SayNoTimeToCompare();
     if (!best.ok()) return;
-    const ClassId cls = PlaceToCompare(*best);
+    const ClassId cls = PlaceToCompare(best->selection);
     if (!cls.valid()) return answer_.Add("the best graph does without what it rewrites");
     const ENodeText text(tensors_, search_.grown.rules());
-    answer_.Add(
-        best->of(cls).valid()
-            ? absl::StrCat("the best graph has ", text.Of(best->of(cls)), " for ", text.Name(cls))
-            : absl::StrCat("the best graph does without ", text.Name(cls)));
+    answer_.Add(best->selection.of(cls).valid()
+                    ? absl::StrCat("the best graph has ", text.Of(best->selection.of(cls)), " for ",
+                                   text.Name(cls))
+                    : absl::StrCat("the best graph does without ", text.Name(cls)));
     const std::vector<ENodeId> made = MadeIn(cls);
     if (made.empty()) {
       return answer_.Add(
           "what the rule makes there was there already, so it has no kernels of its own");
     }
     const auto with = CompareCosts(*best, cls, made);
-    if (with.has_value()) AddKernels("only in the best graph", *best, *with);
+    if (with.has_value()) AddKernels("only in the best graph", best->selection, *with);
   }
 
   // `how_it_ended`: why the search did not get to it.
   void NotApplied(const std::string& how_it_ended) {
     const auto tried = rewrite_.matches.first(std::min(rewrite_.matches.size(), kMostTried));
     search_.grown.costs().SetBasis(pricing::CostBasis::kKnown);
-    const absl::StatusOr<extract::Selection> best = Best();
+    const absl::StatusOr<Graph> best = Best();
     for (const Match& match : tried) {
       if (stop_.ShouldStop()) return answer_.SayNoTime();
       const uint32_t nodes_before = graph_.enode_bound();
@@ -98,7 +101,7 @@ class Explanation {
         if (best.ok() && cls.valid()) with = CompareCosts(*best, cls, MadeIn(cls, nodes_before));
       });
       search_.grown.costs().Refresh();
-      if (with.has_value()) AddKernels("only in the best graph", *best, *with);
+      if (with.has_value()) AddKernels("only in the best graph", best->selection, *with);
       if (is_built) return;
     }
     answer_.Say(
@@ -112,12 +115,26 @@ class Explanation {
  private:
   void SayNoTimeToCompare() { answer_.Add("there was no time to compare the costs"); }
 
+  // A graph that was chosen, and what it costs without the surcharge on rewrites. It is known for
+  // the e-graph as it was then, which has other classes while a rewrite is on trial.
+  struct Graph {
+    extract::Selection selection;
+    double us = 0;
+  };
+
   // The best graph by all that is known of kernels.
-  absl::StatusOr<extract::Selection> Best() const {
-    pricing::ENodeCosts& costs = search_.grown.costs();
-    costs.Refresh();
+  absl::StatusOr<Graph> Best() const {
+    search_.grown.costs().Refresh();
+    QUOTIENT_ASSIGN_OR_RETURN(extract::Selection best, extract::FindExtractor("dag")->Extract(
+                                                           search_.grown.problem(), stop_));
+    const double us = CostOf(best);
+    return Graph{std::move(best), us};
+  }
+
+  // Without the surcharge on rewrites.
+  double CostOf(const extract::Selection& selection) const {
     const std::vector<ClassId> roots = tensors_.CanonicalRoots();
-    return extract::FindExtractor("dag")->Extract({graph_, costs, roots}, stop_);
+    return extract::SelectionCost({graph_, search_.grown.costs(), roots}, selection);
   }
 
   // Adds a line that names the e-nodes that `selection` pays for beside the `others`. The line
@@ -136,7 +153,7 @@ class Explanation {
 
   // Compares the best graph in which one of `ways` computes `cls` with the best one. Returns the
   // e-nodes of the former, or nullopt if there is no such graph or no time to find it.
-  std::optional<std::vector<ENodeId>> CompareCosts(const extract::Selection& best, ClassId cls,
+  std::optional<std::vector<ENodeId>> CompareCosts(const Graph& best, ClassId cls,
                                                    std::span<const ENodeId> ways) {
     const auto with = ExtractWith(search_.grown, cls, ways, stop_);
     // What was found by then need not be the best.
@@ -148,10 +165,17 @@ class Explanation {
       answer_.Add("no graph with it can be run");
       return std::nullopt;
     }
-    answer_.SetCosts(with->cost, best.cost);
-    answer_.Add(absl::StrCat("the best graph with it costs ", Us(with->cost), ", the best one ",
-                             Us(best.cost), ", by the costs of e-nodes"));
-    AddKernels("only with it", *with, ENodesOf(best));
+    const double with_us = CostOf(*with);
+    answer_.SetCosts(with_us, best.us);
+    answer_.Add(absl::StrCat("the best graph with it costs ", Us(with_us), ", the best one ",
+                             Us(best.us), ", by the costs of e-nodes"));
+    if (with_us < best.us && with->cost > best.selection.cost) {
+      answer_.Add(absl::StrFormat(
+          "so small a gain may be chance: a kernel that the original does not have must be %g %% "
+          "cheaper than what it replaces",
+          100 * search_.grown.surcharge()));
+    }
+    AddKernels("only with it", *with, ENodesOf(best.selection));
     return ENodesOf(*with);
   }
 

@@ -30,6 +30,7 @@ void ENodeCosts::Refresh() {
   contents_.NumberValues();
   costs_.assign(graph.enode_bound(), 0);
   enodes_.assign(graph.enode_bound(), ENodeKernel());
+  of_original_.clear();
   elementwise_.clear();
   products_.clear();
   slices_.clear();
@@ -57,6 +58,9 @@ void ENodeCosts::AddENode(ENodeId node) {
   ENodeKernel& info = enodes_[node.value()];
   info = {content.kernel, tensors_.Original(node).node.valid(), content.main};
   if (content.kernel >= 0) {
+    const auto kernel = static_cast<size_t>(content.kernel);
+    if (of_original_.size() <= kernel) of_original_.resize(kernel + 1, false);
+    if (info.original) of_original_[kernel] = true;
     costs_[node.value()] = kernels_.CostOf(info.kernel, info.original);
   } else if (!content.is_static && !info.original) {
     // A node of the original with unknown types is an opaque e-node. Such an e-node made by a rule
@@ -66,6 +70,16 @@ void ENodeCosts::AddENode(ENodeId node) {
   if (content.elementwise) elementwise_.push_back({node, hash});
   if (word.name == "Slice") slices_.push_back(node);
   if (kernels_.partition().fuses_attention && word.name == "MatMul") products_.push_back(node);
+}
+
+bool ENodeCosts::HasKernelOfOriginal(ENodeId node) const {
+  const int kernel = enodes_[node.value()].kernel;
+  return kernel < 0 || of_original_[kernel];
+}
+
+double ENodeCosts::RankOfKernel(ENodeId node) const {
+  const int kernel = enodes_[node.value()].kernel;
+  return kernel < 0 ? 0 : kernels_.Rank(kernel);
 }
 
 std::vector<bool> ENodeCosts::Marked(std::span<const ENodeId> nodes) const {

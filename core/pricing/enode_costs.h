@@ -33,6 +33,10 @@ class ENodeCosts final : public extract::CostFunction {
   double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
   std::span<const extract::Fusion> Fusions() const override { return fusions_; }
   std::span<const extract::SharedKernel> SharedKernels() const override { return shared_kernels_; }
+  // Whether the original has a kernel like that of the e-node, or the e-node has none.
+  bool HasKernelOfOriginal(egraph::ENodeId node) const;
+  // KernelPrices::Rank of the e-node's kernel; 0 if it has none.
+  double RankOfKernel(egraph::ENodeId node) const;
   // The Splits into which Slices among these e-nodes should be combined in the resulting graph.
   std::vector<domain::Split> SplitsAmong(std::span<const egraph::ENodeId> nodes) const;
 
@@ -68,6 +72,7 @@ class ENodeCosts final : public extract::CostFunction {
   SliceSplits splits_;
   std::vector<double> costs_;        // By ENodeId.
   std::vector<ENodeKernel> enodes_;  // By ENodeId.
+  std::vector<bool> of_original_;    // By kernel: whether a node of the original has it.
   std::vector<Epilogues::Elementwise> elementwise_;
   std::vector<egraph::ENodeId> products_;  // The MatMuls; empty if attention is not one kernel.
   std::vector<egraph::ENodeId> slices_;

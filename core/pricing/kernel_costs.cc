@@ -12,8 +12,12 @@ int KernelCosts::IndexOf(absl::string_view op, const model::AttributeMap& attrib
                         footprint_log2_, partition_.storage);
   if (spec.free) return -1;
   const int kernel = prices_.IndexOf(std::move(spec));
-  if (static_cast<size_t>(kernel) >= costs_.size()) costs_.resize(kernel + 1);
+  if (static_cast<size_t>(kernel) >= costs_.size()) {
+    costs_.resize(kernel + 1);
+    ranks_.resize(kernel + 1);
+  }
   costs_[kernel] = Known(kernel);
+  ranks_[kernel] = prices_.Rank(kernel);
   return kernel;
 }
 

@@ -52,6 +52,8 @@ class KernelCosts {
     return kImpossible;
   }
 
+  double Rank(int kernel) const { return ranks_[kernel]; }  // KernelPrices::Rank
+
   void SetBasis(CostBasis basis) { basis_ = basis; }
   // Reads the prices again if they have changed since they were read.
   void Refresh() {
@@ -72,6 +74,7 @@ class KernelCosts {
   const int footprint_log2_;
   CostBasis basis_ = CostBasis::kKnown;
   std::vector<cost::KernelCost> costs_;  // By number of the kernel.
+  std::vector<double> ranks_;            // Parallel to costs_.
   int64_t version_ = 0;                  // Version of the prices in costs_.
 };
 

@@ -1,9 +1,11 @@
 #include "core/pricing/kernel_prices.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/base/casts.h"
+#include "core/base/digest.h"
 
 namespace quotient::pricing {
 namespace {
@@ -22,6 +24,11 @@ bool MayRequest(const cost::KernelCost& cost) {
   return cost.source == cost::CostSource::kModel && !cost.settled;
 }
 
+double RankOf(const std::string& key) {
+  const Digest digest = Digest::Of(key);
+  return (256.0 * digest.bytes()[0] + digest.bytes()[1]) / 0x10000;
+}
+
 }  // namespace
 
 KernelPrices::KernelPrices(cost::CostModel* model)
@@ -34,7 +41,7 @@ int KernelPrices::IndexOf(kernels::KernelSpec spec) {
       kernel_by_key_.try_emplace(std::move(key), static_cast<int>(kernels_.size()));
   if (fresh) {
     const cost::KernelCost cost = model_.Estimate(spec);
-    kernels_.push_back({std::move(spec), false, cost});
+    kernels_.push_back({std::move(spec), RankOf(entry->first), false, cost});
   }
   return entry->second;
 }
@@ -42,6 +49,11 @@ int KernelPrices::IndexOf(kernels::KernelSpec spec) {
 kernels::KernelSpec KernelPrices::Spec(int kernel) const {
   absl::MutexLock lock(&mutex_);
   return kernels_[kernel].spec;
+}
+
+double KernelPrices::Rank(int kernel) const {
+  const absl::MutexLock lock(&mutex_);
+  return kernels_[kernel].rank;
 }
 
 cost::KernelCost KernelPrices::Price(int kernel) const {

@@ -41,6 +41,10 @@ class KernelPrices final : public search::Prices {
   // Increases whenever prices change.
   int64_t version() const { return version_.load(std::memory_order_acquire); }
 
+  // The kernel's place in a fixed order of all kernels that there may be, from 0 to 1: the same in
+  // every job, and about evenly spread.
+  double Rank(int kernel) const ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Requests measurements of these kernels, except those that need none or were requested before,
   // and returns how many were requested.
   int Request(std::span<const int> kernels) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -75,6 +79,7 @@ class KernelPrices final : public search::Prices {
  private:
   struct Kernel {
     kernels::KernelSpec spec;
+    double rank;
     bool requested = false;
     cost::KernelCost cost;
   };

@@ -87,13 +87,12 @@ class ChooseTest : public GrownTest {
   std::vector<std::string> Choose(LearningModel& model, const StopCondition& stop = {},
                                   const Clock* clock = nullptr) {
     if (clock == nullptr) clock = &clock_;
-    Grow(kNode, rules_, &model, stop);
+    Grow(graph_, rules_, &model, stop);
     absl::StatusOr<Choices> choices = ChooseCandidates(*grown_, model,
                                                        {.clock = *clock,
                                                         .start_ns = 0,
                                                         .seconds = seconds_,
                                                         .alternatives = alternatives_,
-                                                        .margin = margin_,
                                                         .report_progress = [this] { ++reports_; }},
                                                        stop);
     EXPECT_OK(choices.status());
@@ -107,10 +106,10 @@ class ChooseTest : public GrownTest {
     return ops;
   }
 
+  const char* graph_ = kNode;
   const char* rules_ = kOthers;
   double seconds_ = 60;
   int alternatives_ = 1;
-  double margin_ = 0;
   int reports_ = 0;
   Choices choices_;
 };
@@ -234,16 +233,60 @@ TEST_F(ChooseTest, AlternativesKeepHalfOfTheGain) {
   EXPECT_THAT(chosen, Not(Contains("Ceil")));
 }
 
-TEST_F(ChooseTest, WhatIsCheaperThanTheOriginalByLessThanTheMarginIsNotChosen) {
-  const std::map<std::string, LearningModel::Kernel> kernels = {
-      {"Exp", {100, 100}}, {"Neg", {99.3, 99.3}}, {"Floor", {200, 200}}, {"Ceil", {200, 200}}};
-  for (const double margin : {0.0, 0.005, 0.01}) {
-    margin_ = margin;
-    LearningModel model(kernels, /*measures=*/true);
-    const std::vector<std::string> chosen = Choose(model);
-    EXPECT_EQ(chosen.size(), margin < 0.007 ? 1 : 0) << margin;
-    for (const Candidate& candidate : choices_.found) EXPECT_EQ(candidate.cost_us, 99.3);
+// Kernels pay half of the surcharge to one and a half times of it.
+TEST_F(ChooseTest, WhatIsCheaperThanTheOriginalByLessThanTheSurchargeIsNotChosen) {
+  surcharge_ = 0.01;
+  for (const double neg_us : {98.4, 99.6}) {
+    LearningModel model({{"Exp", {100, 100}},
+                         {"Neg", {neg_us, neg_us}},
+                         {"Floor", {200, 200}},
+                         {"Ceil", {200, 200}}},
+                        /*measures=*/true);
+    EXPECT_EQ(Choose(model).size(), neg_us < 99 ? 1 : 0) << neg_us;
   }
+}
+
+TEST_F(ChooseTest, BetweenFormsThatCostAboutTheSamePricesDoNotDecide) {
+  surcharge_ = 0.01;
+  const auto best = [&](double neg_us, double floor_us) {
+    LearningModel model({{"Exp", {100, 100}},
+                         {"Neg", {neg_us, neg_us}},
+                         {"Floor", {floor_us, floor_us}},
+                         {"Ceil", {200, 200}}},
+                        /*measures=*/true);
+    return Choose(model).front();
+  };
+  EXPECT_EQ(best(90.01, 90), best(90, 90.01));
+  EXPECT_EQ(best(89, 90), "Neg");
+  EXPECT_EQ(best(90, 89), "Floor");
+}
+
+// The original's Softmax has the same kernel, and so the same price.
+TEST_F(ChooseTest, AKernelThatTheOriginalHasPaysNoSurcharge) {
+  graph_ = R"(
+    input x: float32[4]
+    n = Neg(x)
+    e = Softmax(x)
+    y = LogSoftmax(e)
+    output n
+    output y)";
+  rules_ = "no-log: LogSoftmax[?l](Softmax[?s](?x)) => Softmax[?s](Neg(?x))";
+  surcharge_ = 0.01;
+  for (const double last_us : {0.005, 0.5}) {
+    LearningModel model(
+        {{"Softmax", {100, 100}}, {"Neg", {1, 1}}, {"LogSoftmax", {last_us, last_us}}},
+        /*measures=*/true);
+    EXPECT_EQ(Choose(model).size(), last_us < 0.01 ? 0 : 1) << last_us;
+  }
+}
+
+TEST_F(ChooseTest, AlternativesKeepHalfOfTheGainThatTheSurchargeLeaves) {
+  alternatives_ = 3;
+  surcharge_ = 0.01;
+  LearningModel model(
+      {{"Exp", {100, 100}}, {"Neg", {97, 97}}, {"Floor", {97.2, 97.2}}, {"Ceil", {98.8, 98.8}}},
+      /*measures=*/true);
+  EXPECT_THAT(Choose(model), UnorderedElementsAre("Neg", "Floor"));
 }
 
 // Measurements were recorded, but for other kernels than the one that promises most. It comes last.

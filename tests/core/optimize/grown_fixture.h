@@ -38,8 +38,8 @@ class GrownTest : public ::testing::Test {
                          pricing::TensorWorkspace::Make(graph, graph, settings, prices.get()));
     const search::Task task{.clock = clock_};
     ASSERT_OK(search::SaturateStrategy().Run(*workspace, task).status());
-    grown_ =
-        std::make_unique<GrownEGraph>(std::move(prices), std::move(workspace), /*threads=*/1, stop);
+    grown_ = std::make_unique<GrownEGraph>(std::move(prices), std::move(workspace), /*threads=*/1,
+                                           stop, surcharge_);
     grown_->costs().Refresh();
   }
 
@@ -93,6 +93,7 @@ class GrownTest : public ::testing::Test {
     return ops;
   }
 
+  double surcharge_ = 0;
   kernels::fake::FakeClock clock_;
   std::vector<rules::Family> families_;
   std::unique_ptr<GrownEGraph> grown_;

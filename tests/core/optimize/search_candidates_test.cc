@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/optimize/rewrite_surcharge.h"
 #include "tests/core/optimize/stage_fixture.h"
 #include "tests/support/memory_checkpoint.h"
 
@@ -57,6 +58,18 @@ TEST_F(SearchCandidatesTest, ASearchGetsWhatTheJobAndTheModelAllow) {
   EXPECT_EQ(settings.constant_footprint_log2, 6);
   EXPECT_EQ(settings.checkpoint, &checkpoint);
   EXPECT_EQ(settings.families.data(), families_.data());
+}
+
+TEST_F(SearchCandidatesTest, OnlyOnDevicesThatRunFilesRewritesPayASurcharge) {
+  const auto surcharge = [this] {
+    ReadAndPredict(kProduct);
+    return SettingsToSearch(*job_, *baseline_).surcharge;
+  };
+  EXPECT_EQ(surcharge(), 0);
+  UseDevice([&](absl::string_view) {
+    return kernels::fake::NewFakeBackend(&clock_, {.runs_files = true});
+  });
+  EXPECT_EQ(surcharge(), kSurchargeInFiles);
 }
 
 TEST_F(SearchCandidatesTest, ACheckpointIsForOneDeviceAndItsOptions) {

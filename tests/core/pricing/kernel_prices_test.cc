@@ -40,6 +40,21 @@ TEST_F(KernelPricesTest, EqualKernelsAndEqualGraphsAreOne) {
   EXPECT_EQ(prices_.num_bills(), 3u);
 }
 
+TEST_F(KernelPricesTest, RanksAreEvenlySpreadAndTheSameInEveryJob) {
+  KernelPrices others(&model_);
+  double sum = 0;
+  constexpr int kKernels = 100;
+  for (int i = kKernels; i > 0; --i) others.IndexOf(Relu(i));
+  for (int i = 1; i <= kKernels; ++i) {
+    const double rank = prices_.Rank(Kernel(i));
+    EXPECT_EQ(rank, others.Rank(others.IndexOf(Relu(i))));
+    EXPECT_GE(rank, 0);
+    EXPECT_LT(rank, 1);
+    sum += rank;
+  }
+  EXPECT_NEAR(sum / kKernels, 0.5, 0.1);
+}
+
 TEST_F(KernelPricesTest, PricesStayUntilTheyAreUpdated) {
   const BillId bill = Bill({{Kernel(5), 2}, {Kernel(6), 0.5}});
   EXPECT_EQ(prices_.CostOf(bill), 2.5);
