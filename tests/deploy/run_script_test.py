@@ -45,7 +45,8 @@ class RunScriptTest(unittest.TestCase):
                  **environment})
         self.calls = calls.read_text()
         lines = done.stdout.splitlines()
-        self.assertEqual("dev: 99% tests passed, 1 tests failed out of 100", lines[-1])
+        preset = {".ci/run": "batches", "tests/run.sh": "dev"}[script]
+        self.assertEqual(f"{preset}: 99% tests passed, 1 tests failed out of 100", lines[-1])
         return done.returncode, lines[-2]
 
     def test_ci_samples_static_checks_before_the_tests(self):
