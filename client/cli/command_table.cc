@@ -130,10 +130,24 @@ const Command kCommands[] = {
      "snapshot make them equal.",
      {"quotient bisect m.onnx --check ./test.sh --budget 10s",
       "quotient bisect m.onnx --check 'python3 test.py --model' --device model:h200 --json"}},
+    {kCheck,
+     "check",
+     "FIRST.onnx SECOND.onnx",
+     2,
+     Completion::kModelFile,
+     {},
+     "compare two models: does the second compute what the first does",
+     "Compares inputs and outputs by name, type and order, and then values, on random inputs and "
+     "at\n"
+     "several sizes, as results of 'quotient optimize' are compared with their original. If they\n"
+     "differ, prints where, and the first value under one name in both that is not the same. The\n"
+     "exit code is 0 if they are the same and 1 if they are not. Works in this process.",
+     {"quotient check model.onnx simplified.onnx", "quotient check a.onnx b.onnx --json",
+      "quotient check a.onnx b.onnx --verify-inputs 8 --measure-shape ids=1,64"}},
     {kRules,
      "rules",
-     "",
-     0,
+     "[RULE]",
+     1,
      Completion::kNothing,
      {},
      "list the rewrite rules: how each is known to be right, what each was worth",
@@ -148,9 +162,14 @@ const Command kCommands[] = {
      "'jobs' are those in which it had a match, 'won' those whose result it is used in. 'matches'\n"
      "were applied, and those 'applied' that changed the e-graph; 'uses' are rewrites in results.\n"
      "'saved' is the mean share of the original's predicted cost that was saved where it rewrote,\n"
-     "alone or with other rules, and 'alone' the part of it where no other rule did.",
-     {"quotient rules", "quotient rules --json", "quotient rules --stats",
-      "quotient rules --stats-from quotient-data/rules.db --json"}},
+     "alone or with other rules, and 'alone' the part of it where no other rule did.\n"
+     "\n"
+     "With RULE, all of that rule: its family and equation, its text with the guards, its "
+     "certificate,\n"
+     "and what it did and saved so far.",
+     {"quotient rules", "quotient rules max-relu", "quotient rules --json",
+      "quotient rules --stats", "quotient rules --stats-from quotient-data/rules.db --json"},
+     /*positional_is_optional=*/true},
     {kVersion,
      "version",
      "",

@@ -26,6 +26,7 @@ enum CommandBit : unsigned {
   kProfile = 1u << 10,
   kRules = 1u << 11,
   kBisect = 1u << 12,
+  kCheck = 1u << 13,
 };
 
 // What a shell should offer as completions of a value.
@@ -34,13 +35,14 @@ enum class Completion { kNothing, kFile, kModelFile, kChoices };
 struct Command {
   CommandBit bit;
   const char* name;
-  const char* positional;            // As shown in the usage; empty if there is none.
-  int positional_count;              // Exact number of positional arguments.
-  Completion completion;             // Completion of the positional argument.
+  const char* positional;  // As shown in the usage; empty if there is none.
+  int positional_count;    // Exact number of positional arguments, unless they may be left out.
+  Completion completion;   // Completion of the positional argument.
   std::vector<std::string> choices;  // Its values, if `completion` is kChoices.
   const char* summary;
   const char* description;  // Text of the help between usage and options.
   std::vector<const char*> examples;
+  bool positional_is_optional = false;
 };
 
 std::span<const Command> Commands();

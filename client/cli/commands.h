@@ -4,6 +4,8 @@
 // the exit code. Errors are printed by the caller.
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/exit_code.h"
 #include "client/cli/settings.h"
 #include "client/cpp/interrupt.h"
 
@@ -20,6 +22,8 @@ absl::Status RunProfile(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunSnapshot(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunBisect(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunRules(const Settings& settings, client::Interrupt* interrupt);
+// The exit code tells whether the models are the same.
+absl::StatusOr<ExitCode> RunCheck(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunVersion(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunCompletion(const Settings& settings, client::Interrupt* interrupt);
 

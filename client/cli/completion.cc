@@ -150,7 +150,8 @@ std::string ZshScript() {
     absl::StrAppend(&script, "    ", command.name, ")\n      _arguments \\\n");
     for (const Option* option : OptionsOf(command)) absl::StrAppend(&script, ZshOption(*option));
     if (command.positional_count > 0) {
-      absl::StrAppend(&script, "        '1:", ZshQuoted(command.positional), ":",
+      absl::StrAppend(&script, "        '1:", command.positional_is_optional ? ":" : "",
+                      ZshQuoted(command.positional), ":",
                       ZshValue(command.completion, command.choices), "'\n");
     } else {
       absl::StrAppend(&script, "        '*: :'\n");

@@ -52,12 +52,23 @@ Run RunOf(CommandBit command) {
       return &RunBisect;
     case kRules:
       return &RunRules;
+    case kCheck:
+      break;  // See RunCommand.
     case kVersion:
       return &RunVersion;
     case kCompletion:
       return &RunCompletion;
   }
   return nullptr;
+}
+
+// The exit code of one command tells more than that it has done its work.
+absl::StatusOr<ExitCode> RunCommand(CommandBit command, const Settings& settings,
+                                    client::Interrupt* interrupt) {
+  if (command == kCheck) return RunCheck(settings, interrupt);
+  const absl::Status status = RunOf(command)(settings, interrupt);
+  if (!status.ok()) return status;
+  return kExitDone;
 }
 
 // Triggers the interrupt on the first SIGINT or SIGTERM. The third signal kills the process. The
@@ -134,9 +145,10 @@ int Main(std::span<const char* const> arguments, const os::Environment& environm
   settings->environment.insert(environment.begin(), environment.end());  // Options come first.
   client::Interrupt interrupt;
   const SignalThread signals(&interrupt);
-  const absl::Status status = RunOf(command->bit)(*settings, &interrupt);
-  if (!status.ok()) PrintError(status);
-  return ExitCodeOf(status);
+  const absl::StatusOr<ExitCode> code = RunCommand(command->bit, *settings, &interrupt);
+  if (code.ok()) return *code;
+  PrintError(code.status());
+  return ExitCodeOf(code.status());
 }
 
 }  // namespace

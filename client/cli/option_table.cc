@@ -87,11 +87,12 @@ std::vector<Option> FileOptions() {
   };
 }
 
-// The commands that accept an option of a job: 'bisect' has no report, and a profile depends on
-// some options only.
+// The commands that accept an option of a job: 'bisect' has no report, and a profile and a
+// comparison depend on some options only.
 unsigned CommandsOf(const optimize::JobOption& option) {
   if (option.is_of_report) return kRun;
-  return option.is_of_running ? kRun | kBisect | kProfile : kRun | kBisect;
+  return kRun | kBisect | (option.is_of_running ? kProfile : 0u) |
+         (option.is_of_checking ? kCheck : 0u);
 }
 
 // An option of a job.
@@ -206,7 +207,7 @@ std::vector<Option> OtherOptions() {
        .help = "list at most so many; default 20",
        .apply = [](V value, S* s) { return SetInteger(value, &s->limit); }},
       {.name = "json",
-       .commands = kRemote | kBisect | kProfile | kSnapshot | kRules | kVersion,
+       .commands = kRemote | kBisect | kCheck | kProfile | kSnapshot | kRules | kVersion,
        .help = "print JSON for programs",
        .apply = [](V, S* s) { return Set(&s->json); }},
       {.name = "help",

@@ -86,10 +86,10 @@ class Parser {
 
   absl::Status CheckWhole() const {
     if (settings_.help) return absl::OkStatus();
-    if (static_cast<int>(settings_.positional.size()) < command_.positional_count) {
-      return Invalid(absl::StrCat("missing: ", command_.positional));
-    }
-    if (static_cast<int>(settings_.positional.size()) > command_.positional_count) {
+    const auto count = static_cast<int>(settings_.positional.size());
+    const int least = command_.positional_is_optional ? 0 : command_.positional_count;
+    if (count < least) return Invalid(absl::StrCat("missing: ", command_.positional));
+    if (count > command_.positional_count) {
       return Invalid(absl::StrCat("unexpected '", Escaped(settings_.positional.back()), "'"));
     }
     if (settings_.local && !settings_.server.empty()) {

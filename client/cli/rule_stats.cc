@@ -89,7 +89,7 @@ std::string StatsTable(const timing::RuleTable& stats, const RuleVersions& versi
   return text;
 }
 
-std::string StatsJson(const timing::RuleTable& stats, const RuleVersions& versions) {
+nlohmann::ordered_json StatsObject(const timing::RuleTable& stats, const RuleVersions& versions) {
   using Json = nlohmann::ordered_json;
   Json devices = Json::array();
   for (const auto& [fingerprint, device] : stats) {
@@ -117,7 +117,21 @@ std::string StatsJson(const timing::RuleTable& stats, const RuleVersions& versio
                        {"last", TimeText(device.last_unix_s)},
                        {"rules", rules}});
   }
-  return Json{{"devices", devices}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Json{{"devices", devices}};
+}
+
+std::string StatsJson(const timing::RuleTable& stats, const RuleVersions& versions) {
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  return StatsObject(stats, versions).dump(2, ' ', false, kReplace) + "\n";
+}
+
+timing::RuleTable OnlyRule(const timing::RuleTable& stats, absl::string_view name) {
+  timing::RuleTable only = stats;
+  for (auto& [fingerprint, device] : only) {
+    std::erase_if(device.rules, [&](const auto& rule) { return rule.first.name != name; });
+  }
+  std::erase_if(only, [](const auto& device) { return device.second.rules.empty(); });
+  return only;
 }
 
 }  // namespace quotient::cli

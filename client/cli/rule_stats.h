@@ -1,10 +1,13 @@
 #pragma once
 
-// Statistics of rules as text: what `quotient rules --stats` prints.
+// Statistics of rules as text: what `quotient rules --stats` prints, and `quotient rules RULE` in
+// part.
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "core/timing/rule_store.h"
 
 namespace quotient::cli {
@@ -18,5 +21,9 @@ std::string StatsTable(const timing::RuleTable& stats, const RuleVersions& versi
 
 // The same with the statistics of earlier versions of rules, for programs.
 std::string StatsJson(const timing::RuleTable& stats, const RuleVersions& versions);
+nlohmann::ordered_json StatsObject(const timing::RuleTable& stats, const RuleVersions& versions);
+
+// What all versions of one rule did, on the devices where one of them had a match.
+timing::RuleTable OnlyRule(const timing::RuleTable& stats, absl::string_view name);
 
 }  // namespace quotient::cli

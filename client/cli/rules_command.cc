@@ -1,14 +1,21 @@
 // quotient rules: the rewrite rules, how each is known to be right, and what each was worth.
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/local.h"
+#include "client/cli/near_names.h"
+#include "client/cli/rule_page.h"
 #include "client/cli/rule_stats.h"
 #include "client/cpp/typed_file.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/domain/tensor_domain.h"
@@ -41,18 +48,7 @@ void PrintJson(const rules::RuleSet& set) {
   const auto families = Families();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const egraph::Rule* const rule : set.rules()) {
-    const RecordedCertificate certificate = CertificateOf(rule->name());
-    list.push_back({{"name", rule->name()},
-                    {"family", families.at(rule->name())},
-                    {"equation", rule->equation()},
-                    {"certificate",
-                     {{"tier", certificate.tier},
-                      {"instances", certificate.instances},
-                      {"exact", certificate.exact},
-                      {"symbolic", certificate.symbolic},
-                      {"equations", certificate.equations},
-                      {"largest_error", certificate.largest_error},
-                      {"note", certificate.note}}}});
+    list.push_back(RuleJson(*rule, families.at(rule->name()), CertificateOf(rule->name())));
   }
   std::printf("%s\n", list.dump(2).c_str());
 }
@@ -74,19 +70,50 @@ absl::StatusOr<timing::RuleStore> StoreOf(const Settings& settings) {
   return timing::RuleStore(settings.stats_from);
 }
 
+absl::StatusOr<timing::RuleTable> ReadStats(const Settings& settings) {
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::RuleStore store, StoreOf(settings));
+  absl::StatusOr<timing::RuleTable> stats = store.Read();
+  // The user may have typed another file; that of the cache nobody has typed.
+  if (!stats.ok() && !settings.stats_from.empty()) {
+    return MakeError(Reason::kOptionInvalid, stats.status().message());
+  }
+  return stats;
+}
+
 absl::Status PrintStats(const Settings& settings, const rules::RuleSet& set) {
   RuleVersions versions;
   for (const egraph::Rule* const rule : set.rules()) {
     versions[rule->name()] = optimize::VersionOf(*rule);
   }
-  QUOTIENT_ASSIGN_OR_RETURN(const timing::RuleStore store, StoreOf(settings));
-  const absl::StatusOr<timing::RuleTable> stats = store.Read();
-  if (!stats.ok()) {
-    // The user may have typed another file; that of the cache nobody has typed.
-    if (settings.stats_from.empty()) return stats.status();
-    return MakeError(Reason::kOptionInvalid, stats.status().message());
-  }
-  std::fputs((settings.json ? StatsJson : StatsTable)(*stats, versions).c_str(), stdout);
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::RuleTable stats, ReadStats(settings));
+  std::fputs((settings.json ? StatsJson : StatsTable)(stats, versions).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+absl::Status NoSuchRule(const std::string& name, const rules::RuleSet& set) {
+  std::vector<std::string> names;
+  for (const egraph::Rule* const rule : set.rules()) names.push_back(rule->name());
+  const std::vector<std::string> near = NearNames(name, names);
+  return MakeError(
+      Reason::kOptionInvalid,
+      absl::StrCat("no rule is called '", Escaped(name), "'; ",
+                   near.empty() ? "'quotient rules' lists them all"
+                                : absl::StrCat("near it: ", absl::StrJoin(near, ", "))));
+}
+
+absl::Status PrintOne(const Settings& settings, const rules::RuleSet& set) {
+  const std::string& name = settings.positional[0];
+  const auto rule = std::ranges::find(set.rules(), name, &egraph::Rule::name);
+  if (rule == set.rules().end()) return NoSuchRule(name, set);
+  const RulePage page = {.rule = *rule,
+                         .family = Families().at(name),
+                         .certificate = CertificateOf(name),
+                         .stats = ReadStats(settings),
+                         .version = optimize::VersionOf(**rule)};
+  // Statistics that nobody asked for may be missing.
+  const bool were_asked_for = settings.stats || !settings.stats_from.empty();
+  if (were_asked_for) QUOTIENT_RETURN_IF_ERROR(page.stats.status());
+  std::fputs((settings.json ? PageJson : PageText)(page).c_str(), stdout);
   return absl::OkStatus();
 }
 
@@ -96,6 +123,7 @@ absl::Status RunRules(const Settings& settings, client::Interrupt* /*interrupt*/
   domain::TensorDomain domain;
   QUOTIENT_ASSIGN_OR_RETURN(const rules::RuleSet set,
                             rules::BuildFamilies(&domain, rules::AllFamilies(), {}));
+  if (!settings.positional.empty()) return PrintOne(settings, set);
   if (settings.stats || !settings.stats_from.empty()) return PrintStats(settings, set);
   settings.json ? PrintJson(set) : PrintTable(set);
   return absl::OkStatus();

@@ -84,13 +84,16 @@ Enumeration::Enumeration(Terms* terms, uint64_t seed) : terms_(*terms), values_(
   }
 }
 
-std::vector<Enumeration::Pair> Enumeration::Grow(bool keeps) {
+std::vector<Enumeration::Pair> Enumeration::Grow(bool keeps,
+                                                 const std::function<void()>& progress) {
   ++size_;
+  progress_ = progress;
   representatives_.emplace_back();
   std::vector<Pair> pairs;
   for (size_t op = 0; op < terms_.universe().operators.size(); ++op) {
     Combine(static_cast<int>(op), pairs, keeps);
   }
+  progress_ = {};
   return pairs;
 }
 
@@ -156,6 +159,8 @@ void Enumeration::Consider(int op, std::span<const TermId> operands, std::vector
   const std::optional<uint64_t> fingerprint = values_.Fingerprint(*id);
   if (!fingerprint || values_.last_is_zero()) return;
   ++num_terms_;
+  constexpr int64_t kProgressStride = 1024;
+  if (progress_ && num_terms_ % kProgressStride == 0) progress_();
   const auto [first, is_new] = first_with_.try_emplace(*fingerprint, *id);
   if (!is_new) {
     pairs.emplace_back(first->second, *id);

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -57,8 +58,9 @@ class Enumeration {
 
   using Pair = std::pair<TermId, TermId>;
   // Makes all terms with one operator more than the last time. Returns those with the value of an
-  // earlier term, behind that one, in order. `keeps`: whether larger terms will be made.
-  std::vector<Pair> Grow(bool keeps);
+  // earlier term, behind that one, in order. `keeps`: whether larger terms will be made. `progress`
+  // is called after every thousand terms or so.
+  std::vector<Pair> Grow(bool keeps, const std::function<void()>& progress = {});
 
   int64_t num_terms() const { return num_terms_; }  // Without variables.
   int64_t num_values() const { return static_cast<int64_t>(first_with_.size()); }
@@ -76,6 +78,7 @@ class Enumeration {
   Values values_;
   int size_ = 0;
   int64_t num_terms_ = 0;
+  std::function<void()> progress_;                    // Of the Grow that is running; may be empty.
   std::vector<std::vector<TermId>> representatives_;  // By size.
   absl::flat_hash_map<uint64_t, TermId> first_with_;
   std::vector<std::vector<TermId>>

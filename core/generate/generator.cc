@@ -55,6 +55,18 @@ absl::StatusOr<std::unique_ptr<Deriver>> TasoDeriver(const Terms* terms) {
   return deriver;
 }
 
+// The rule, with a number behind its name if that is among `names`, to which it is added.
+// Consecutive rules of one name would be alternatives of one rule (core/rules/family.h).
+std::string WithUniqueName(const std::string& rule, std::set<std::string>& names) {
+  const size_t colon = rule.find(':');
+  const std::string name = rule.substr(0, colon);
+  std::string unique = name;
+  for (int number = 2; !names.insert(unique).second; ++number) {
+    unique = absl::StrCat(name, "-", number);
+  }
+  return unique + rule.substr(colon);
+}
+
 class Generator {
  public:
   Generator(const Universe& universe, const Options& options, std::vector<std::string>& known)
@@ -70,10 +82,12 @@ class Generator {
     QUOTIENT_ASSIGN_OR_RETURN(taso_, TasoDeriver(&terms_));
     QUOTIENT_RETURN_IF_ERROR(all_->AddRules(absl::StrJoin(known_, "\n")));
     for (int size = 1; size <= options_.size; ++size) {
-      const int64_t start = clock_.NowNs();
-      const std::vector<Equation> equations = Renamed(enumeration_.Grow(size < options_.size));
-      outcome_.counts.seconds_enumerating += clock_.SecondsSince(start);
-      for (const Equation& equation : equations) QUOTIENT_RETURN_IF_ERROR(Try(equation));
+      const std::vector<Equation> equations = EquationsOf(size);
+      for (size_t i = 0; i < equations.size(); ++i) {
+        Report(Progress::Phase::kProving, size, equations.size(), i);
+        QUOTIENT_RETURN_IF_ERROR(Try(equations[i]));
+      }
+      Report(Progress::Phase::kProving, size, equations.size(), equations.size());
     }
     QUOTIENT_RETURN_IF_ERROR(DropDerived());
     outcome_.counts.terms = enumeration_.num_terms();
@@ -82,6 +96,26 @@ class Generator {
   }
 
  private:
+  void Report(Progress::Phase phase, int size, size_t candidates = 0, size_t done = 0) const {
+    if (!options_.progress) return;
+    options_.progress({.phase = phase,
+                       .size = size,
+                       .graphs = enumeration_.num_terms(),
+                       .candidates = static_cast<int64_t>(candidates),
+                       .done = static_cast<int64_t>(done),
+                       .found = static_cast<int64_t>(places_.size())});
+  }
+
+  // Enumerates the graphs of this size. Returns what is to be tried.
+  std::vector<Equation> EquationsOf(int size) {
+    const int64_t start = clock_.NowNs();
+    const auto report = [this, size] { Report(Progress::Phase::kEnumerating, size); };
+    std::vector<Equation> equations = Renamed(enumeration_.Grow(size < options_.size, report));
+    report();
+    outcome_.counts.seconds_enumerating += clock_.SecondsSince(start);
+    return equations;
+  }
+
   // Those that may be rules, once each. Small ones come first and of these the most general ones,
   // because others may follow from them.
   std::vector<Equation> Renamed(const std::vector<Enumeration::Pair>& pairs) {
@@ -156,33 +190,46 @@ class Generator {
     }
     ++outcome_.counts.proved;
     QUOTIENT_ASSIGN_OR_RETURN(const bool in_taso, taso_->Derives(left, right, kThorough));
-    std::string both = proof->rule;
     // The equation holds from right to left wherever it does from left to right.
     const std::optional<std::string> back = RuleText(terms_, right, left, proof->style);
-    if (back) absl::StrAppend(&both, "\n", *back);
-    places_.push_back({left, right, all_->num_groups(), std::move(both)});
+    places_.push_back({left, right, all_->num_groups(), back ? "\n" + *back : ""});
     outcome_.found.push_back({universe_.name, *proof, before, after, in_taso});
-    return all_->AddRules(places_.back().rules);
+    return all_->AddRules(proof->rule + places_.back().back);
   }
 
   // Drops rules that follow from those found after them.
   absl::Status DropDerived() {
     const int64_t start = clock_.NowNs();
     std::vector<Found> kept;
+    std::set<std::string> names = NamesTaken();
     for (size_t i = 0; i < places_.size(); ++i) {
+      Report(Progress::Phase::kDropping, options_.size, places_.size(), i);
       const Place& place = places_[i];
       all_->SetUsed(place.group, false);
       QUOTIENT_ASSIGN_OR_RETURN(const bool follows,
                                 all_->Derives(place.left, place.right, kThorough));
       if (follows) continue;
       all_->SetUsed(place.group, true);
-      known_.push_back(place.rules);
       kept.push_back(std::move(outcome_.found[i]));
+      std::string& rule = kept.back().proof.rule;
+      rule = WithUniqueName(rule, names);
+      known_.push_back(rule + place.back);
     }
+    Report(Progress::Phase::kDropping, options_.size, places_.size(), places_.size());
     outcome_.found = std::move(kept);
     outcome_.counts.kept = static_cast<int64_t>(outcome_.found.size());
     outcome_.counts.seconds_deriving += clock_.SecondsSince(start);
     return absl::OkStatus();
+  }
+
+  // Names of rules that are present, or were found before.
+  std::set<std::string> NamesTaken() const {
+    std::set<std::string> names;
+    for (const std::string& name : rules::RuleNames()) {
+      if (std::ranges::find(options_.without, name) == options_.without.end()) names.insert(name);
+    }
+    for (const std::string& rule : known_) names.insert(rule.substr(0, rule.find(':')));
+    return names;
   }
 
   absl::StatusOr<double> Price(TermId id) {
@@ -206,13 +253,25 @@ class Generator {
     TermId left;
     TermId right;
     int group;
-    std::string rules;  // In both directions, if both are rules.
+    std::string back;  // Behind a line end, the rule from right to left; empty if that is none.
   };
   std::vector<Place> places_;  // Parallel to outcome_.found.
   Outcome outcome_;
 };
 
 }  // namespace
+
+const char* NameOf(Progress::Phase phase) {
+  switch (phase) {
+    case Progress::Phase::kEnumerating:
+      return "enumerating";
+    case Progress::Phase::kProving:
+      return "proving";
+    case Progress::Phase::kDropping:
+      return "dropping what follows";
+  }
+  return "";
+}
 
 void Counts::Add(const Counts& other) {
   terms += other.terms;

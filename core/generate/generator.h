@@ -14,6 +14,22 @@
 
 namespace quotient::generate {
 
+// How far the generator is.
+struct Progress {
+  enum class Phase {
+    kEnumerating,  // Making graphs of `size` operators.
+    kProving,      // Looking at the candidates among them: which are new, which hold.
+    kDropping,     // Looking for found rules that follow from those found after them.
+  };
+  Phase phase = Phase::kEnumerating;
+  int size = 0;            // Operators in the graphs; the most that there are in kDropping.
+  int64_t graphs = 0;      // Enumerated so far, of all sizes.
+  int64_t candidates = 0;  // What the phase goes through: equations, or found rules.
+  int64_t done = 0;        // Those of them that it has gone through.
+  int64_t found = 0;       // Rules so far.
+};
+const char* NameOf(Progress::Phase phase);
+
 struct Options {
   int size = 3;  // The most operators in a term.
   uint64_t seed = 0;
@@ -22,6 +38,8 @@ struct Options {
   // What a graph of large types costs, its constants folded. Rules are written towards the side
   // that costs less. If empty, it is what the operators multiply, add and write.
   std::function<absl::StatusOr<double>(const model::Graph&)> price;
+  // Called at the end of each phase and often within it. May be empty.
+  std::function<void(const Progress&)> progress;
 };
 
 struct Found {
@@ -58,7 +76,8 @@ struct Outcome {
 };
 
 // Deterministic for a seed, but for the seconds. Rules in `known` count as found before, and are
-// extended by those found now.
+// extended by those found now. A rule is called after the operators of its left side, with a number
+// behind where a present rule, or one found before, has that name.
 absl::StatusOr<Outcome> Generate(const Universe& universe, const Options& options,
                                  std::vector<std::string>& known);
 

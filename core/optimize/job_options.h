@@ -47,6 +47,8 @@ struct JobOption {
   const char* unit = "";  // Follows the range in messages: " seconds".
   // Whether it says how the model is read and where it runs, so that a profile, too, depends on it.
   bool is_of_running = false;
+  // Whether it says how models are read and checked, so that comparing two of them depends on it.
+  bool is_of_checking = false;
   // Whether it only asks for more in the report, so that the result does not depend on it.
   bool is_of_report = false;
   // What else a value has to fulfil; may be null. OPTION_INVALID, naming the option.

@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/counted.h"
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/model/text.h"
 #include "core/prove/equations.h"
+#include "core/prove/near_misses.h"
 #include "core/prove/symbols.h"
 #include "core/prove/variation.h"
 
@@ -62,16 +65,23 @@ struct Comparison {
   Agreement floats;
 };
 
+// One rule in one graph.
+struct Attempt {
+  const RuleMaker& make_rule;
+  const model::Graph& graph;
+  std::span<const model::Graph> bound;  // The graph with every symbol bound, in some ways.
+  uint64_t seed;                        // Of the inputs.
+};
+
 // Applies the rule in the graph. Returns what was found for each way to bind its symbols; nothing
 // if the rule did not change the e-graph, or made unequal types equal, which refutes it.
-absl::StatusOr<std::vector<Comparison>> Compare(const RuleMaker& make_rule,
-                                                const model::Graph& graph,
-                                                std::span<const model::Graph> bound, uint64_t seed,
-                                                Certificate& certificate) {
+absl::StatusOr<std::vector<Comparison>> Compare(const Attempt& attempt, Certificate& certificate) {
+  const auto& [make_rule, graph, bound, seed] = attempt;
   QUOTIENT_ASSIGN_OR_RETURN(domain::TensorEGraph tensors, domain::FromGraph(graph, bound[0]));
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const egraph::Rule> rule,
                             make_rule(tensors.domain.get()));
   QUOTIENT_ASSIGN_OR_RETURN(const Matches found, MatchesOf(*rule, *tensors.egraph));
+  ++certificate.tried;
   if (found.matches.empty()) return std::vector<Comparison>();
   std::vector<std::unique_ptr<Equations>> exact;
   std::vector<std::unique_ptr<Equations>> floats;
@@ -79,6 +89,7 @@ absl::StatusOr<std::vector<Comparison>> Compare(const RuleMaker& make_rule,
     exact.push_back(EquationsInField(tensors, sizes, seed));
     floats.push_back(EquationsInFloats(tensors, sizes, seed));
   }
+  ++certificate.matched;
   const absl::StatusOr<bool> changed = Apply(*rule, found, *tensors.egraph);
   std::vector<Comparison> comparisons;
   if (tensors.domain->refused_unions() > 0) {
@@ -86,6 +97,7 @@ absl::StatusOr<std::vector<Comparison>> Compare(const RuleMaker& make_rule,
     return comparisons;
   }
   QUOTIENT_RETURN_IF_ERROR(changed.status());
+  certificate.changed += *changed;
   for (size_t i = 0; *changed && i < bound.size(); ++i) {
     comparisons.push_back({&bound[i], exact[i]->Check(), floats[i]->Check()});
   }
@@ -97,6 +109,7 @@ void Note(const Comparison& comparison, Certificate& certificate) {
   certificate.equations += floats.compared;
   certificate.largest_error = std::max(certificate.largest_error, floats.largest_error);
   certificate.functions.insert(exact.functions.begin(), exact.functions.end());
+  if (!exact.undefined.empty()) certificate.why_undefined = exact.undefined;
   if (!exact.difference.empty()) {
     certificate.why_not_exact = absl::StrCat("differs: ", exact.difference);
   } else if (!exact.gap.empty()) {
@@ -106,19 +119,47 @@ void Note(const Comparison& comparison, Certificate& certificate) {
 
 bool AgreesExactly(const Comparison& comparison) {
   const Agreement& exact = comparison.exact;
-  return exact.difference.empty() && exact.gap.empty() && !exact.undefined && exact.compared > 0;
+  return exact.difference.empty() && exact.gap.empty() && exact.undefined.empty() &&
+         exact.compared > 0;
+}
+
+// Whether what differs in floats is rounding alone, as where two values nearly cancel: both sides
+// are the same in the field, and the floats of other inputs agree.
+absl::StatusOr<bool> IsRounding(const Attempt& attempt, const Comparison& comparison) {
+  if (!AgreesExactly(comparison)) return false;
+  const auto at = static_cast<size_t>(comparison.bound - attempt.bound.data());
+  constexpr uint64_t kMostTries = 4;
+  Attempt again = attempt;
+  for (uint64_t i = 0; i < kMostTries; ++i) {
+    ++again.seed;
+    Certificate ignored;
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> others, Compare(again, ignored));
+    if (at >= others.size()) return false;
+    if (others[at].floats.difference.empty() && others[at].floats.compared > 0) return true;
+  }
+  return false;
+}
+
+// Refutes the rule if both sides differ in floats, unless by rounding. `where` says in which sizes.
+absl::Status NoteDifference(const Attempt& attempt, const Comparison& comparison,
+                            absl::string_view where, Certificate& certificate) {
+  const std::string& difference = comparison.floats.difference;
+  if (difference.empty()) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const bool is_rounding, IsRounding(attempt, comparison));
+  if (is_rounding) return absl::OkStatus();
+  Refute(absl::StrCat("differs", where, ": ", difference), attempt.graph, certificate);
+  return absl::OkStatus();
 }
 
 // Returns whether the rule changed the e-graph of the graph, all of whose types are static.
 absl::StatusOr<bool> TryWithNumbers(const RuleMaker& make_rule, const model::Graph& graph,
                                     uint64_t seed, Certificate& certificate) {
+  const Attempt attempt = {make_rule, graph, std::span(&graph, 1), seed};
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
-                            Compare(make_rule, graph, std::span(&graph, 1), seed, certificate));
+                            Compare(attempt, certificate));
   if (comparisons.empty()) return false;
   const Comparison& comparison = comparisons[0];
-  if (!comparison.floats.difference.empty()) {
-    Refute(absl::StrCat("differs: ", comparison.floats.difference), graph, certificate);
-  }
+  QUOTIENT_RETURN_IF_ERROR(NoteDifference(attempt, comparison, "", certificate));
   if (comparison.floats.compared == 0) return true;  // Nothing is known then.
   ++certificate.instances;
   Note(comparison, certificate);
@@ -142,13 +183,12 @@ std::string SizesOf(const model::Graph& graph) {
 
 absl::Status TryWithSymbols(const RuleMaker& make_rule, const SymbolicGraph& symbolic,
                             uint64_t seed, Certificate& certificate) {
+  const Attempt attempt = {make_rule, symbolic.graph, symbolic.bound, seed};
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
-                            Compare(make_rule, symbolic.graph, symbolic.bound, seed, certificate));
+                            Compare(attempt, certificate));
   for (const Comparison& comparison : comparisons) {
-    if (comparison.floats.difference.empty()) continue;
-    Refute(
-        absl::StrCat("differs for", SizesOf(*comparison.bound), ": ", comparison.floats.difference),
-        symbolic.graph, certificate);
+    const std::string where = absl::StrCat(" for", SizesOf(*comparison.bound));
+    QUOTIENT_RETURN_IF_ERROR(NoteDifference(attempt, comparison, where, certificate));
   }
   const auto was_compared = [](const Comparison& each) { return each.floats.compared > 0; };
   if (std::ranges::count_if(comparisons, was_compared) < 2) return absl::OkStatus();
@@ -167,6 +207,33 @@ Tier TierOf(const Certificate& certificate) {
 }
 
 bool IsRefuted(const Certificate& certificate) { return !certificate.counterexample.empty(); }
+
+// Why nothing of what the rule added was compared.
+absl::StatusOr<std::string> WhyNotApplied(const RuleMaker& rule,
+                                          std::span<const model::Graph> graphs,
+                                          const Certificate& certificate) {
+  const std::string of_tried = absl::StrCat(" of ", Counted(certificate.tried, "graph"));
+  if (certificate.matched == 0) return WhyNoMatch(rule, graphs);
+  if (certificate.changed == 0) {
+    return absl::StrCat("it matches in ", certificate.matched, of_tried,
+                        ", but its right side cannot be built there, or is there already");
+  }
+  return absl::StrCat("it changes ", certificate.changed, of_tried,
+                      ", but nothing that it adds has values to compare");
+}
+
+std::string WhyNumeric(const Certificate& certificate) {
+  std::string why = certificate.why_not_exact;
+  if (why.empty()) why = absl::StrCat("no graph has an exact value: ", certificate.why_undefined);
+  absl::StrAppend(&why, "; not exact in ", certificate.instances - certificate.exact, " of ",
+                  Counted(certificate.instances, "graph"), " with numbers");
+  if (certificate.symbolic > 0) {
+    absl::StrAppend(&why, " and ", certificate.symbolic - certificate.symbolic_exact, " of ",
+                    certificate.symbolic, " with symbols");
+  }
+  if (certificate.functions.empty()) return why;
+  return absl::StrCat(why, "; left open: ", absl::StrJoin(certificate.functions, " "));
+}
 
 // Returns the graphs in which the rule applied.
 absl::StatusOr<std::vector<model::Graph>> CertifyWithNumbers(const RuleMaker& rule,
@@ -237,6 +304,22 @@ const char* NameOf(Tier tier) {
   return "";
 }
 
+std::string WhyNotHigher(const Certificate& certificate) {
+  switch (certificate.tier) {
+    case Tier::kExact:
+      return "";
+    case Tier::kExactForAnyFunction:
+      return absl::StrJoin(certificate.functions, " ");
+    case Tier::kNumeric:
+      return WhyNumeric(certificate);
+    case Tier::kRefuted:
+      return certificate.counterexample.substr(0, certificate.counterexample.find('\n'));
+    case Tier::kNotApplied:
+      return certificate.why_not_applied;
+  }
+  return "";
+}
+
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
                                     const Trials& trials) {
   Certificate certificate;
@@ -251,6 +334,10 @@ absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model
   QUOTIENT_RETURN_IF_ERROR(
       CertifyWithSymbols(rule, applied, with_symbols, trials.symbolic, rng, certificate));
   certificate.tier = TierOf(certificate);
+  if (certificate.tier == Tier::kNotApplied) {
+    QUOTIENT_ASSIGN_OR_RETURN(certificate.why_not_applied,
+                              WhyNotApplied(rule, graphs, certificate));
+  }
   return certificate;
 }
 

@@ -25,7 +25,7 @@ enum class Tier {
   // The sides of some instance differ in the field, because the rule relies on what a function is,
   // or an operator has no definition there. Both sides agree in floats.
   kNumeric,
-  // Both sides differ in floats, or have different types.
+  // Both sides differ in floats, and not by rounding alone, or have different types.
   kRefuted,
   // The rule did not apply in any graph, or nothing of what it added could be compared.
   kNotApplied,
@@ -43,12 +43,23 @@ struct Certificate {
   int symbolic = 0;
   int symbolic_exact =
       0;  // Those of them that agreed in the field, for some sizes and against none.
+  // Of graphs of both kinds, instances or not:
+  int tried = 0;                    // Graphs in which the rule was searched.
+  int matched = 0;                  // Those of them in which it has a match.
+  int changed = 0;                  // Those of them that it changed.
   int64_t equations = 0;            // Agreement::compared, in floats, of all instances.
   std::set<std::string> functions;  // Those that were left open.
   double largest_error = 0;         // In floats, relative to the largest element.
   std::string why_not_exact;        // Of an instance that did not agree in the field.
+  std::string why_undefined;        // Of an instance that has no value to compare, if any.
+  std::string why_not_applied;      // If it did not apply.
   std::string counterexample;       // If refuted: what differs, and the graph as text.
 };
+
+// One line that says what kept the rule from a higher tier, and in how many instances: the operator
+// or guard, and the functions that were left open. The first line of the counterexample if it is
+// refuted; empty if it is exact.
+std::string WhyNotHigher(const Certificate& certificate);
 
 // Makes a rule for a domain, which it may borrow.
 using RuleMaker =
@@ -65,8 +76,9 @@ struct Trials {
 // Applies a rule in the graphs and in variations of them (variation.h), until what it changed was
 // compared in so many graphs, after 30 variations for each of these, or at the first
 // counterexample; then the same in such graphs with symbols (symbols.h). The graphs have inferred
-// types. Those with symbols are tried with symbols alone. Fails if the rule cannot be made or a
-// graph is no graph.
+// types. Those with symbols are tried with symbols alone. Where the rule has no match at all, the
+// graphs are searched once more for what comes nearest (near_misses.h). Fails if the rule cannot be
+// made or a graph is no graph.
 absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model::Graph> graphs,
                                     const Trials& trials);
 

@@ -89,9 +89,11 @@ class EquationsIn final : public Equations {
         not_compared |= lacked[cls.value()] || !done_[enode.value()];
       }
       if (!not_compared) continue;
-      agreement_.undefined |= before_.undefined;
+      if (agreement_.undefined.empty()) agreement_.undefined = before_.undefined;
       if (agreement_.gap.empty()) agreement_.gap = before_.gap;
-      if (agreement_.gap.empty() && !agreement_.undefined) agreement_.gap = "a value is not known";
+      if (agreement_.gap.empty() && agreement_.undefined.empty()) {
+        agreement_.gap = "a value is not known";
+      }
     }
   }
 
@@ -181,11 +183,9 @@ class EquationsIn final : public Equations {
       if (by_rule && !absl::IsUnimplemented(value.status())) {
         failed_.emplace(enode, value.status().message());
       }
-      if (absl::IsFailedPrecondition(value.status())) {
-        agreement_.undefined = true;
-      } else {
-        agreement_.gap = std::string(value.status().message());
-      }
+      std::string& reason =
+          absl::IsFailedPrecondition(value.status()) ? agreement_.undefined : agreement_.gap;
+      reason = std::string(value.status().message());
       return true;
     }
     std::optional<Value>& kept = values_[cls.value()];
@@ -221,12 +221,14 @@ class EquationsIn final : public Equations {
     }
   }
 
-  // A value of the original graph that had this class.
+  // A value of the original graph that had this class, with the operator that makes it: "z (Abs)".
   std::string NameOf(ClassId id) const {
     const auto& classes = tensors_.class_of_value;
     const auto found = std::ranges::find(classes, id);
     if (found == classes.end()) return absl::StrCat("class ", id.value());
-    return tensors_.original.values[found - classes.begin()].name;
+    const model::Value& value = tensors_.original.values[found - classes.begin()];
+    if (!value.producer.valid()) return value.name;
+    return absl::StrCat(value.name, " (", tensors_.original.node(value.producer).op, ")");
   }
 
   std::string Text(ENodeId enode) const {

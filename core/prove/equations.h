@@ -21,8 +21,9 @@ struct Agreement {
   // An operator without a definition that kept something from being compared that rules added or
   // made equal; empty if there is none.
   std::string gap;
-  // Whether an operator without a value for its operands, such as the mean of nothing, did.
-  bool undefined = false;
+  // An operator without a value for its operands, such as the mean of nothing, that did; empty if
+  // there is none.
+  std::string undefined;
   // E-nodes that rules added, and pairs of classes that they made one, whose values were compared.
   // Values that say nothing do not count: those without elements, or with nothing but NaN.
   int64_t compared = 0;

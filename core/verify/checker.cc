@@ -295,6 +295,7 @@ absl::StatusOr<Verdict> Checker::CheckAt(size_t index, const Checked& candidate,
   if (verdict.passed) return verdict;
   const absl::string_view kind = ToString(binding.kind);
   verdict.binding = absl::StrCat(ToString(binding.shapes), kind.empty() ? "" : ": ", kind);
+  verdict.bound_at = static_cast<int>(index);
   verdict.breaks_names = BreaksNames(binding.kind);
   verdict.failure = absl::StrCat("at ", verdict.binding, ": ", verdict.failure);
   return verdict;
@@ -322,6 +323,21 @@ absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondi
     if (bindings > bound_.size()) total.never_finite.push_back(output);
   }
   return total;
+}
+
+absl::StatusOr<std::optional<FirstDifference>> Checker::Locate(const Checked& candidate,
+                                                               const Verdict& verdict,
+                                                               const StopCondition& stop) const {
+  if (verdict.passed || verdict.set_at < 0) return std::nullopt;
+  const auto find = [&](const Reference& reference, const CutGraph& cut) {
+    return FindFirstDifference(reference.original(), cut, reference.inputs(verdict.set_at),
+                               {.tolerance = verdict.tolerance, .threads = threads_}, stop);
+  };
+  if (verdict.bound_at < 0) return find(*measured_, *candidate.cut);
+  const auto at = static_cast<size_t>(verdict.bound_at);
+  QUOTIENT_ASSIGN_OR_RETURN(const CutGraph cut,
+                            CutAt(*candidate.graph, bindings_[at].shapes, threads_, stop));
+  return find(*bound_[at].reference, cut);
 }
 
 }  // namespace quotient::verify

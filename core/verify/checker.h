@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "core/verify/binding_proposals.h"
 #include "core/verify/bindings.h"
 #include "core/verify/cut.h"
+#include "core/verify/first_difference.h"
 #include "core/verify/reference.h"
 
 namespace quotient::verify {
@@ -52,6 +54,13 @@ class Checker {
   // Checks a candidate, first at the other bindings, which take less time. It does not pass either
   // if it does not accept dims that the original accepts. Fails with CANCELLED or RUN_BUDGET.
   absl::StatusOr<Verdict> Check(const Checked& candidate, const StopCondition& stop);
+
+  // Finds the first value at which a candidate that did not pass parts from the original. `verdict`
+  // is that of Check. Nullopt if no set of inputs shows the failure, or no value that both have by
+  // name does. Fails as FindFirstDifference does.
+  absl::StatusOr<std::optional<FirstDifference>> Locate(const Checked& candidate,
+                                                        const Verdict& verdict,
+                                                        const StopCondition& stop) const;
 
   const Reference& measured() const { return *measured_; }
   const std::vector<CheckedBinding>& bindings() const { return bindings_; }

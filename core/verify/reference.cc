@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/verify/element_text.h"
 #include "core/verify/slices.h"
 
 namespace quotient::verify {
@@ -37,21 +38,6 @@ absl::flat_hash_map<std::string, size_t> Positions(const std::vector<std::string
   absl::flat_hash_map<std::string, size_t> positions;
   for (size_t i = 0; i < keys.size(); ++i) positions.emplace(keys[i], i);
   return positions;
-}
-
-// The indices of an element as text: "[1,3]" for element 7 of a tensor [2,4].
-std::string ElementText(const model::TensorType& type, int64_t element) {
-  std::vector<int64_t> indices;
-  const std::vector<int64_t> dims = type.dims();
-  for (size_t axis = dims.size(); axis-- > 0;) {
-    indices.insert(indices.begin(), element % dims[axis]);
-    element /= dims[axis];
-  }
-  std::string text = "[";
-  for (size_t axis = 0; axis < indices.size(); ++axis) {
-    absl::StrAppend(&text, axis > 0 ? "," : "", indices[axis]);
-  }
-  return text + "]";
 }
 
 // The relative norm of an error beyond which a kernel must be wrong: five or more times what
@@ -106,6 +92,11 @@ class Reference::Comparison {
     verdict_.max_relative_error = error;
   }
 
+  void SetFailingSet(size_t set) {
+    verdict_.set = reference_.sets_.Name(set);
+    verdict_.set_at = static_cast<int>(set);
+  }
+
   void CheckKeys() {
     const std::optional<Lack> lack = FindLack(*reference_.original_, candidate_);
     if (lack.has_value()) {
@@ -128,7 +119,7 @@ class Reference::Comparison {
         EvaluateOutputs(candidate_, inputs, threads_, stop_);
     if (!outputs.ok()) {
       if (stop_.ShouldStop()) return outputs.status();
-      verdict_.set = reference_.sets_.Name(set);
+      SetFailingSet(set);
       Fail(absl::StrCat("it cannot be evaluated on ", verdict_.set, ": ",
                         outputs.status().message()),
            "", kInfinity);
@@ -189,7 +180,7 @@ class Reference::Comparison {
     const Tensor& original = reference_.sets_.at(set).outputs[original_output_[i]];
     const Tensor& other = outputs_[set][i];
     const std::string& key = candidate_.output_keys[i];
-    verdict_.set = reference_.sets_.Name(set);
+    SetFailingSet(set);
     if (original.type() != other.type()) {
       Fail(absl::StrCat(key, " is ", ToString(other.type()), ", but should be ",
                         ToString(original.type())),

@@ -28,7 +28,9 @@ struct Verdict {
   std::string failure;  // A sentence on why it did not pass, which names all of the following.
   std::string binding;  // Where it failed; empty for the binding used for measuring.
   bool breaks_names = false;  // Whether sizes of one name differ there (BreaksNames).
+  int bound_at = -1;          // The place of the binding among Checker::bindings(), or -1.
   std::string set;            // The set of inputs; empty if the graph alone shows the failure.
+  int set_at = -1;            // Its number (Reference::inputs), or -1.
   std::string output;         // Key of the wrong output (CutGraph), or empty.
   int64_t element = -1;       // Row-major index of the wrong element in that output, or -1.
 };

@@ -181,6 +181,20 @@ class CommandLineTest(harness.TestCase):
             # Not the last line of an explanation alone.
             self.assertRegex(rule["equation"], r"=| is ", rule["name"])
 
+    def test_one_rule_is_shown_whole(self):
+        shown = self.quotient("rules", "max-of-negs")
+        self.assert_code(shown, 0)
+        for part in ("max-of-negs, of the family algebra\n", "\n  max-of-negs: Max(Neg(?x), Neg(?y)) => Neg(Min(?x, ?y)) if float(?x)\n",
+                     "\nguards:\n  float(?x)\n", "\ncertificate: numeric\n", "\nstatistics: it has had no match in the jobs so far\n"):
+            self.assertIn(part, shown.out)
+        rule = self.quotient("rules", "max-of-negs", "--json").json()
+        self.assertEqual(("max-of-negs", "algebra", ["float(?x)"], []),
+                         (rule["name"], rule["family"], rule["guards"], rule["statistics"]["devices"]))
+        missing = self.quotient("rules", "max-rel")
+        self.assert_code(missing, 2)
+        self.assertIn("no rule is called 'max-rel'; near it: max-relu", missing.err)
+        self.assertIn("'quotient rules' lists them all", self.quotient("rules", "zebra").err)
+
     def test_mistakes_exit_2(self):
         onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")
         for arguments in ((), ("dance",), ("optimize", "m.onnx"), ("optimize", "m.onnx", "-o"),

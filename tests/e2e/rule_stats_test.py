@@ -58,6 +58,9 @@ class RuleStatsTest(harness.TestCase):
         self.assert_code(table, 0)
         self.assertIn(": 2 jobs, the last one at ", table.out)
         self.assertRegex(table.out, r"\n  conv-merge +2 +2 ")
+        one = self.quotient("rules", "conv-merge")
+        self.assert_code(one, 0)
+        self.assertRegex(one.out, r"statistics:\n.*: 2 jobs, .*\n +rule .*\n  conv-merge +2 +2 .*\n$")
 
     def test_what_is_known_of_rules_changes_no_result(self):
         self.optimize("--local", "--max-nodes", "60", "--simulations", "200")
@@ -83,12 +86,16 @@ class RuleStatsTest(harness.TestCase):
             (self.folder / name).write_bytes(content)
             self.assert_code(self.quotient("rules", "--stats-from", name), 2, name)
         self.assert_code(self.quotient("rules", "--stats-from", "nowhere"), 2, "nowhere")
+        self.assert_code(self.quotient("rules", "conv-merge", "--stats-from", "list"), 2, "list")
         # Jobs go on without.
         cache = self.folder / "cache" / "quotient"
         cache.mkdir(parents=True, exist_ok=True)
         (cache / "rules.db").write_bytes(b"eggs\n")
         result, _ = self.optimize("--local")
         self.assertIn("statistics of rules are not kept", result.err)
+        shown = self.quotient("rules", "conv-merge")
+        self.assert_code(shown, 0)
+        self.assertIn("statistics: not known: ", shown.out)
 
 
 if __name__ == "__main__":

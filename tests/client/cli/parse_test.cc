@@ -110,6 +110,16 @@ TEST(ParseTest, EveryOptionOfRules) {
   EXPECT_TRUE(s.keeps_statistics);
 }
 
+TEST(ParseTest, ARuleMayBeNamed) {
+  ASSERT_OK_AND_ASSIGN(const Settings all, Parse("rules", {}));
+  EXPECT_THAT(all.positional, ElementsAre());
+  ASSERT_OK_AND_ASSIGN(const Settings one, Parse("rules", {"max-relu", "--json"}));
+  EXPECT_THAT(one.positional, ElementsAre("max-relu"));
+  EXPECT_THAT(Parse("rules", {"max-relu", "mul-one"}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("unexpected 'mul-one'")));
+  EXPECT_THAT(CommandHelp(*FindCommand("rules")), HasSubstr("quotient rules [RULE] [OPTION]..."));
+}
+
 TEST(ParseTest, EveryOptionOfProfile) {
   ASSERT_OK_AND_ASSIGN(
       const Settings s,

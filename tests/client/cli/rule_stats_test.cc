@@ -50,6 +50,16 @@ TEST(RuleStats, DevicesWithOtherNumbersOfThreadsAreToldApart) {
       nlohmann::json::parse(StatsJson(Stats(), kVersions))["devices"][0]["threads"].is_null());
 }
 
+TEST(RuleStats, OfOneRule) {
+  const timing::RuleTable merge = OnlyRule(Stats(), "merge");
+  ASSERT_EQ(merge.size(), 1u);
+  const timing::DeviceRules& device = merge.begin()->second;
+  EXPECT_EQ(device.jobs, 4);
+  ASSERT_EQ(device.rules.size(), 2u) << "the present version and an earlier one";
+  EXPECT_EQ(device.rules.begin()->first.name, "merge");
+  EXPECT_TRUE(OnlyRule(Stats(), "split").empty());
+}
+
 TEST(RuleStats, TableOfNothing) {
   EXPECT_EQ(StatsTable({}, kVersions), "No job has been counted yet.\n");
 }

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/rules/rule_set.h"
 #include "tests/core/generate/small_universe.h"
 #include "tests/support/status_matchers.h"
 
@@ -15,8 +18,10 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 Outcome OutcomeOf(const Universe& universe, const Options& options) {
   std::vector<std::string> known;
@@ -48,10 +53,46 @@ TEST(Generator, WhatIsFoundBeforeIsNotFoundAgain) {
   std::vector<std::string> known;
   const Universe universe = SmallUniverseOf({"Max", "Relu"});
   ASSERT_OK_AND_ASSIGN(const Outcome first, Generate(universe, {.size = 2}, known));
-  EXPECT_THAT(RulesOf(first), Contains("max-relu: Max(?x, Relu(?y)) => Relu(Max(?x, ?y))"));
+  EXPECT_THAT(RulesOf(first), Contains(HasSubstr(": Max(?x, Relu(?y)) => Relu(Max(?x, ?y))")));
   EXPECT_FALSE(known.empty());
   ASSERT_OK_AND_ASSIGN(const Outcome second, Generate(universe, {.size = 2}, known));
   EXPECT_THAT(RulesOf(second), IsEmpty());
+}
+
+// core/rules has a max-relu, which is another one.
+TEST(Generator, NoTwoRulesHaveOneName) {
+  std::vector<std::string> known;
+  std::set<std::string> names;
+  for (const std::string& name : rules::RuleNames()) names.insert(name);
+  for (const char* other : {"Relu", "Neg"}) {
+    const Universe universe = SmallUniverseOf({"Max", "Add", other});
+    ASSERT_OK_AND_ASSIGN(const Outcome outcome, Generate(universe, {.size = 3}, known));
+    for (const std::string& rule : RulesOf(outcome)) {
+      EXPECT_TRUE(names.insert(rule.substr(0, rule.find(':'))).second) << rule;
+    }
+  }
+  EXPECT_TRUE(names.contains("max-relu-2"));
+}
+
+TEST(Generator, SaysHowFarItIs) {
+  std::vector<Progress> all;
+  Options options{.size = 2};
+  options.progress = [&all](const Progress& progress) { all.push_back(progress); };
+  const Outcome outcome = OutcomeOf(SmallUniverseOf({"Max", "Relu"}), options);
+  ASSERT_FALSE(all.empty());
+  std::set<std::pair<Progress::Phase, int>> steps;
+  for (size_t i = 0; i < all.size(); ++i) {
+    steps.insert({all[i].phase, all[i].size});
+    EXPECT_LE(all[i].done, all[i].candidates);
+    EXPECT_GE(all[i].graphs, i == 0 ? 0 : all[i - 1].graphs);
+  }
+  using Phase = Progress::Phase;
+  EXPECT_THAT(steps,
+              UnorderedElementsAre(std::pair(Phase::kEnumerating, 1), std::pair(Phase::kProving, 1),
+                                   std::pair(Phase::kEnumerating, 2), std::pair(Phase::kProving, 2),
+                                   std::pair(Phase::kDropping, 2)));
+  EXPECT_EQ(all.back().graphs, outcome.counts.terms);
+  EXPECT_EQ(all.back().found, outcome.counts.proved);
 }
 
 TEST(Generator, StepsLeaveEverLess) {

@@ -17,6 +17,7 @@
 namespace quotient::prove {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -184,6 +185,18 @@ TEST(Certify, APoolOfAPoolIsAWiderPool) {
             Tier::kRefuted);
 }
 
+// Where x and y are nearly equal, most of the digits of x g - y g are rounding.
+TEST(Certify, RoundingOfWhatCancelsRefutesNothing) {
+  const std::vector<model::Graph> graphs = {
+      rules::ParseStatic("graph g { input x: float16[1] input y: float16[1] input g: float16[3]"
+                         " a = Mul(x, g) b = Mul(y, g) z = Sub(a, b) output z }")};
+  const auto certificate = Certify(Text("Sub(Mul(?x, ?g), Mul(?y, ?g)) => Mul(Sub(?x, ?y), ?g)"),
+                                   graphs, {.instances = 300, .symbolic = 10});
+  ASSERT_OK(certificate.status());
+  EXPECT_EQ(certificate->tier, Tier::kExact) << certificate->counterexample;
+  EXPECT_EQ(certificate->instances, 300);
+}
+
 TEST(Certify, WhatHasNoValueIsNotExact) {
   const Certificate certificate =
       CertificateOf("Div(?x, ?y) => Div(Neg(Neg(?x)), ?y)",
@@ -209,6 +222,51 @@ TEST(Certify, WithoutGraphsNothingIsKnown) {
 
 TEST(Certify, ARuleThatNeverAppliesIsNotCertified) {
   EXPECT_EQ(CertificateOf("Sin(?x) => Cos(?x)", kSum).tier, Tier::kNotApplied);
+}
+
+TEST(WhyNotHigher, WhatKeptARuleFromApplyingIsNamed) {
+  const auto why = [](const std::string& rule) {
+    const Certificate certificate = CertificateOf(rule, kSum);
+    EXPECT_EQ(certificate.tier, Tier::kNotApplied) << rule;
+    return WhyNotHigher(certificate);
+  };
+  EXPECT_EQ(why("Sin(?x) => Cos(?x)"), "its left side is in none of the graphs (1 searched)");
+  EXPECT_EQ(why("Add(Mul(?x, ?y), Neg(?z)) => ?x"),
+            "its left side is in none of the graphs (1 searched): found Add and Mul, but not "
+            "Neg(?z) where the rule has it");
+  EXPECT_EQ(why("Mul(?x, ?x) => ?x"),
+            "its left side is in none of the graphs (1 searched): found Mul, but ?x is not one "
+            "value in both places");
+  EXPECT_EQ(why("Mul(?x, ?y) => Mul(?y, ?x) if has_rank(?x, 7) and has_rank(?y, 2) and float(?x)"),
+            "guards refuse its left side in 1 graph (1 searched): has_rank(?x, 7) in 1");
+  EXPECT_THAT(why("Mul(?x, ?y) => Transpose[perm=[0,1,2,3]](?x)"),
+              ContainsRegex("it matches in [0-9]+ of [0-9]+ graphs, but its right side cannot be "
+                            "built there, or is there already"));
+  const auto nothing = Certify(Text("Neg(Neg(?x)) => ?x"), {}, {});
+  ASSERT_OK(nothing.status());
+  EXPECT_EQ(WhyNotHigher(*nothing), "there was no graph to try it in");
+}
+
+TEST(WhyNotHigher, WhatKeptARuleFromBeingExactIsNamed) {
+  const Certificate exponents = CertificateOf(
+      "Mul(Exp(?x), Exp(?y)) => Exp(Add(?x, ?y))",
+      "input x: float32[2,3]\n input y: float32[3]\n a = Exp(x)\n b = Exp(y)\n z = Mul(a, b)\n"
+      " output z");
+  EXPECT_THAT(
+      WhyNotHigher(exponents),
+      ContainsRegex("^differs: .*Exp.*; not exact in 10 of 10 graphs with numbers and 10 of "
+                    "10 with symbols; left open: Exp$"));
+  const Certificate undefined =
+      CertificateOf("Div(?x, ?y) => Div(Neg(Neg(?x)), ?y)",
+                    "input x: float32[2,3]\n const c: float32[] = [0]\n z = Div(x, c)\n output z");
+  EXPECT_EQ(undefined.why_undefined, "Div has no value here");
+  EXPECT_EQ(
+      WhyNotHigher(CertificateOf("Tanh(Neg(?x)) => Neg(Neg(Tanh(Neg(?x))))",
+                                 "input x: float32[2]\n a = Neg(x)\n z = Tanh(a)\n output z")),
+      "Tanh");
+  const Certificate wrong =
+      CertificateOf("Neg(?x) => ?x", "input x: float32[2]\n z = Neg(x)\n output z");
+  EXPECT_EQ(WhyNotHigher(wrong), "differs: x and z (Neg) became equal");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/cost/cost_model.h"
 #include "core/generate/generator.h"
@@ -39,6 +40,31 @@ void PrintRow(const std::string& name, const Counts& counts, int taso, int pay) 
               seconds(counts.seconds_deriving).c_str(), seconds(counts.seconds_proving).c_str());
 }
 
+// Says on standard error how far the generator is: once for each step, and every second.
+class ProgressLines {
+ public:
+  void Tell(const std::string& universe, const generate::Progress& progress) {
+    const std::string step =
+        absl::StrCat(universe, ": ", NameOf(progress.phase), " (", progress.size, " operators)");
+    if (step == told_step_ && clock_.SecondsSince(told_ns_) < 1) return;
+    told_step_ = step;
+    told_ns_ = clock_.NowNs();
+    const bool has_candidates = progress.phase != generate::Progress::Phase::kEnumerating;
+    const std::string candidates = has_candidates ? absl::StrCat(", ", progress.done, " of ",
+                                                                 progress.candidates, " candidates")
+                                                  : "";
+    std::fprintf(stderr, "%s: %lld graphs%s, %lld found, %.0f s\n", step.c_str(),
+                 static_cast<long long>(progress.graphs), candidates.c_str(),
+                 static_cast<long long>(progress.found), clock_.SecondsSince(start_ns_));
+  }
+
+ private:
+  const Clock& clock_ = Clock::System();
+  const int64_t start_ns_ = clock_.NowNs();
+  int64_t told_ns_ = 0;
+  std::string told_step_;  // Of the last line.
+};
+
 std::string CommentOf(const Found& found, bool has_device) {
   std::string comment = NameOf(found.proof.certificate.tier);
   if (!found.proof.certificate.functions.empty()) {
@@ -59,6 +85,7 @@ std::string CommentOf(const Found& found, bool has_device) {
 
 absl::Status PrintCoverage(const std::vector<std::string>& known) {
   for (const char* name : {"taso-rules-matrices", "taso-rules-images"}) {
+    std::fprintf(stderr, "%s: deriving the rules of TASO\n", name);
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Universe> universes,
                               generate::UniversesNamed(name));
     QUOTIENT_ASSIGN_OR_RETURN(const generate::Coverage coverage,
@@ -88,6 +115,7 @@ absl::StatusOr<bool> RunGenerate(const GenerateOptions& options) {
       return cost.total_us;
     };
   }
+  ProgressLines lines;
   std::vector<std::string> known;
   Counts sum;
   int sum_taso = 0;
@@ -97,6 +125,9 @@ absl::StatusOr<bool> RunGenerate(const GenerateOptions& options) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Universe> universes,
                               generate::UniversesNamed(word));
     for (const Universe& universe : universes) {
+      generation.progress = [&](const generate::Progress& progress) {
+        lines.Tell(universe.name, progress);
+      };
       QUOTIENT_ASSIGN_OR_RETURN(generate::Outcome outcome,
                                 generate::Generate(universe, generation, known));
       std::printf("\n# --- %s\n", universe.name.c_str());

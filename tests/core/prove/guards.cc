@@ -1,17 +1,15 @@
 #include "tests/core/prove/guards.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/egraph/pattern.h"
 #include "core/egraph/pattern_text.h"
@@ -19,28 +17,74 @@
 #include "core/rules/family.h"
 #include "core/rules/rule_set.h"
 #include "core/rules/vocabulary.h"
+#include "tests/core/prove/apart.h"
 #include "tests/core/rules/rule_cases.h"
 #include "tests/core/rules/soundness.h"
 
 namespace quotient::prove {
 namespace {
 
-// Exit statuses of the process.
-constexpr int kRefuted = 10;
-constexpr int kNotRefuted = 11;
-constexpr int kFailed = 12;
+// What the answer of the process that tries a rule begins with.
+constexpr char kRefuted[] = "refuted: ";
+constexpr char kNotRefuted[] = "not refuted: ";
+constexpr char kNotTried[] = "not tried: ";
+constexpr char kFailed[] = "failed: ";
 
-RuleMaker MakerOf(const GuardedRule& guarded) {
-  return [&guarded](
+class CountingSink final : public egraph::MatchSink {
+ public:
+  bool Add(egraph::Match) override { return ++count_ < kMost; }
+  int count() const { return count_; }
+
+ private:
+  static constexpr int kMost = 100;
+  int count_ = 0;
+};
+
+int CountMatches(const egraph::Rule& rule, const egraph::EGraph& graph) {
+  CountingSink sink;
+  rule.Search(graph, sink);
+  return sink.count();
+}
+
+// The rule without a guard. Counts the graphs in which it is searched and has a match that the
+// guard would have refused.
+class Unguarded final : public egraph::Rule {
+ public:
+  Unguarded(std::unique_ptr<egraph::Rule> with, std::unique_ptr<egraph::Rule> without,
+            int* kept_out)
+      : with_(std::move(with)), without_(std::move(without)), kept_out_(*kept_out) {}
+
+  const std::string& name() const override { return without_->name(); }
+  const std::string& equation() const override { return without_->equation(); }
+  std::vector<const egraph::Program*> programs() const override { return without_->programs(); }
+  void Search(const egraph::EGraph& graph, egraph::MatchSink& sink) const override {
+    if (CountMatches(*with_, graph) < CountMatches(*without_, graph)) ++kept_out_;
+    without_->Search(graph, sink);
+  }
+  absl::StatusOr<bool> Apply(egraph::EGraph& graph, const egraph::Match& match,
+                             egraph::Origin origin) const override {
+    return without_->Apply(graph, match, origin);
+  }
+
+ private:
+  const std::unique_ptr<egraph::Rule> with_;
+  const std::unique_ptr<egraph::Rule> without_;
+  int& kept_out_;
+};
+
+RuleMaker MakerOf(const GuardedRule& guarded, int* kept_out) {
+  return [&guarded, kept_out](
              domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
     domain->LimitOpset(rules::kNewestOpset);
     rules::Words words(domain);
     rules::AddCommonWords(words);
     const rules::Family& family = rules::AllFamilies()[guarded.family];
     if (family.add_words != nullptr) family.add_words(words);
-    QUOTIENT_ASSIGN_OR_RETURN(rules::RuleList compiled,
+    QUOTIENT_ASSIGN_OR_RETURN(rules::RuleList with,
+                              egraph::CompileRules(guarded.text, words.vocabulary()));
+    QUOTIENT_ASSIGN_OR_RETURN(rules::RuleList without,
                               egraph::CompileRules(guarded.without, words.vocabulary()));
-    return std::shared_ptr<const egraph::Rule>(std::move(compiled[0]));
+    return std::make_shared<const Unguarded>(std::move(with[0]), std::move(without[0]), kept_out);
   };
 }
 
@@ -54,12 +98,35 @@ std::vector<model::Graph> GraphsOf(const std::string& rule) {
   return graphs;
 }
 
-int StatusOfTrying(const GuardedRule& guarded, int instances, uint64_t seed) {
+// What is known of a rule that is not refuted without its guard.
+std::string WhyNotRefuted(const Certificate& certificate, int kept_out) {
+  std::string text = NameOf(certificate.tier);
+  const std::string why = WhyNotHigher(certificate);
+  if (certificate.tier == Tier::kNumeric) {
+    absl::StrAppend(&text, ": ", why, "; ");
+  } else {
+    absl::StrAppend(&text, why.empty() ? "" : absl::StrCat(" (", why, ")"), " in ",
+                    Counted(certificate.instances, "graph"), " with numbers and ",
+                    certificate.symbolic, " with symbols; ");
+  }
+  if (kept_out == 0) return text + "no graph that was tried has what it refuses";
+  return absl::StrCat(text, "it refuses a match in ", kept_out, " of ",
+                      Counted(certificate.matched, "graph"), " that have one");
+}
+
+std::string AnswerOf(const GuardedRule& guarded, int instances, uint64_t seed) {
+  int kept_out = 0;
   const auto certificate =
-      Certify(MakerOf(guarded), GraphsOf(guarded.rule),
+      Certify(MakerOf(guarded, &kept_out), GraphsOf(guarded.rule),
               {.instances = instances, .symbolic = (instances + 1) / 2, .seed = seed});
-  if (!certificate.ok()) return kFailed;
-  return certificate->tier == Tier::kRefuted ? kRefuted : kNotRefuted;
+  if (!certificate.ok()) return absl::StrCat(kFailed, certificate.status().message());
+  if (certificate->tier == Tier::kRefuted) {
+    return absl::StrCat(kRefuted, WhyNotHigher(*certificate));
+  }
+  if (certificate->tier == Tier::kNotApplied) {
+    return absl::StrCat(kNotTried, WhyNotHigher(*certificate));
+  }
+  return absl::StrCat(kNotRefuted, WhyNotRefuted(*certificate, kept_out));
 }
 
 }  // namespace
@@ -88,29 +155,28 @@ std::vector<GuardedRule> AllGuards() {
       for (size_t i = 0;; ++i) {
         const Split split = WithoutGuard(line.text, i);
         if (split.guard.empty()) break;
-        all.push_back({name, split.guard, split.without, family});
+        all.push_back({name, split.guard, line.text, split.without, family});
       }
     }
   }
   return all;
 }
 
-absl::StatusOr<Need> NeedOf(const GuardedRule& guarded, int instances, uint64_t seed) {
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) return absl::InternalError("no process");
-  if (child == 0) {
-    const int nothing = open("/dev/null", O_WRONLY);
-    dup2(nothing, STDERR_FILENO);
-    _exit(StatusOfTrying(guarded, instances, seed));
+absl::StatusOr<GuardFinding> NeedOf(const GuardedRule& guarded, int instances, uint64_t seed) {
+  const absl::StatusOr<std::string> answer =
+      RunApart([&] { return AnswerOf(guarded, instances, seed); });
+  // The process ended without an answer, by an assertion, a signal or a sanitizer.
+  if (absl::IsAborted(answer.status())) {
+    return GuardFinding{Need::kToBuild, std::string(answer.status().message())};
   }
-  int status = 0;
-  if (waitpid(child, &status, 0) != child) return absl::InternalError("the process is lost");
-  if (!WIFEXITED(status)) return Need::kToBuild;
-  if (WEXITSTATUS(status) == kNotRefuted) return Need::kNotRefuted;
-  if (WEXITSTATUS(status) == kRefuted) return Need::kNeeded;
-  if (WEXITSTATUS(status) != kFailed) return Need::kToBuild;  // A sanitizer ended it.
-  return absl::InternalError(absl::StrCat("cannot be tried: ", guarded.without));
+  QUOTIENT_RETURN_IF_ERROR(answer.status());
+  absl::string_view text = *answer;
+  constexpr std::pair<const char*, Need> kNeeds[] = {
+      {kRefuted, Need::kNeeded}, {kNotRefuted, Need::kNotRefuted}, {kNotTried, Need::kNotTried}};
+  for (const auto& [prefix, need] : kNeeds) {
+    if (absl::ConsumePrefix(&text, prefix)) return GuardFinding{need, std::string(text)};
+  }
+  return absl::InternalError(absl::StrCat("cannot be tried: ", guarded.without, ": ", text));
 }
 
 }  // namespace quotient::prove

@@ -16,6 +16,7 @@ namespace quotient::prove {
 struct GuardedRule {
   std::string rule;
   std::string guard;    // As in the text: "not weight(?x)".
+  std::string text;     // Of the rule.
   std::string without;  // The text of the rule without this guard.
   size_t family;        // Index in rules::AllFamilies().
 };
@@ -35,8 +36,16 @@ enum class Need {
   kNeeded,   // Without it the rule is refuted.
   kToBuild,  // Without it the right side cannot be built: the process that tried that ended.
   kNotRefuted,
+  kNotTried,  // The rule does not apply even without it, in any graph of its cases.
+};
+struct GuardFinding {
+  Need need;
+  // Of a guard that is not refuted: what the rule is known to be without it, in how many graphs it
+  // was compared, and in how many the guard refuses a match. Else why the guard is needed, or was
+  // not tried.
+  std::string why;
 };
 // Tries the rule without the guard in a process of its own. Fails if it cannot be tried at all.
-absl::StatusOr<Need> NeedOf(const GuardedRule& guarded, int instances, uint64_t seed);
+absl::StatusOr<GuardFinding> NeedOf(const GuardedRule& guarded, int instances, uint64_t seed);
 
 }  // namespace quotient::prove

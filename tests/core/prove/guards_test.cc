@@ -2,14 +2,19 @@
 
 #include "tests/core/prove/guards.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/support/status_matchers.h"
 
 namespace quotient::prove {
 namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
 
 TEST(WithoutGuard, LeavesTheOthers) {
   constexpr char kRule[] = "a: f(?x) => ?x\n  if one(?x) and not two(?x, word)\n    and three(?x)";
@@ -34,26 +39,53 @@ TEST(AllGuards, HoldThoseOfEveryFamily) {
   EXPECT_TRUE(has_negated);
 }
 
-Need NeedOfGuard(const std::string& rule, const std::string& guard) {
+GuardFinding FindingOf(const std::string& rule, const std::string& guard) {
   for (const GuardedRule& guarded : AllGuards()) {
     if (guarded.rule != rule || guarded.guard != guard) continue;
-    const absl::StatusOr<Need> need = NeedOf(guarded, /*instances=*/20, /*seed=*/0);
-    EXPECT_OK(need.status());
-    return need.value_or(Need::kNotRefuted);
+    const absl::StatusOr<GuardFinding> finding = NeedOf(guarded, /*instances=*/20, /*seed=*/0);
+    EXPECT_OK(finding.status());
+    return finding.value_or(GuardFinding{Need::kNotRefuted, ""});
   }
   ADD_FAILURE() << rule << " has no guard " << guard;
-  return Need::kNotRefuted;
+  return {Need::kNotRefuted, ""};
 }
 
 TEST(NeedOf, WhatARuleIsWrongWithoutIsNeeded) {
-  EXPECT_EQ(NeedOfGuard("mul-one", "is(?c, 1)"), Need::kNeeded);
-  EXPECT_EQ(NeedOfGuard("transpose-identity", "is_identity(?p)"), Need::kNeeded);
-  EXPECT_EQ(NeedOfGuard("relu-nonnegative", "nonnegative(?x)"), Need::kNeeded);
+  const GuardFinding one = FindingOf("mul-one", "is(?c, 1)");
+  EXPECT_EQ(one.need, Need::kNeeded);
+  EXPECT_THAT(one.why, HasSubstr("differs: "));
+  EXPECT_EQ(FindingOf("transpose-identity", "is_identity(?p)").need, Need::kNeeded);
+  EXPECT_EQ(FindingOf("relu-nonnegative", "nonnegative(?x)").need, Need::kNeeded);
 }
 
 TEST(NeedOf, WhatKeepsARuleFromUselessWorkIsNot) {
-  EXPECT_EQ(NeedOfGuard("matmul-chain", "product_is_smaller(?a, ?b)"), Need::kNotRefuted);
-  EXPECT_EQ(NeedOfGuard("conv-sum", "before(?a, ?b)"), Need::kNotRefuted);
+  const GuardFinding product = FindingOf("matmul-chain", "product_is_smaller(?a, ?b)");
+  EXPECT_EQ(product.need, Need::kNotRefuted);
+  EXPECT_THAT(product.why,
+              ContainsRegex("^exact in [0-9]+ graphs with numbers and [0-9]+ with symbols; it "
+                            "refuses a match in [1-9][0-9]* of [0-9]+ graphs that have one$"));
+  const GuardFinding smooth = FindingOf("softmax-parts", "smooth(?z)");
+  EXPECT_EQ(smooth.need, Need::kNotRefuted);
+  EXPECT_THAT(smooth.why, ContainsRegex("^numeric: differs: .*; not exact in .*; left open: "));
+}
+
+TEST(NeedOf, WhatNoGraphHasIsSaid) {
+  const GuardFinding order = FindingOf("conv-sum", "weight(?a)");
+  EXPECT_EQ(order.need, Need::kNotRefuted);
+  EXPECT_THAT(order.why, HasSubstr("; no graph that was tried has what it refuses"));
+}
+
+// The rule's other left side has the Convs in the other order, which none of its cases has.
+TEST(NeedOf, ARuleThatDoesNotApplyIsNotTried) {
+  std::vector<GuardFinding> findings;
+  for (const GuardedRule& guarded : AllGuards()) {
+    if (guarded.rule != "conv-sum" || guarded.guard != "weight(?a)") continue;
+    ASSERT_OK_AND_ASSIGN(const GuardFinding finding, NeedOf(guarded, /*instances=*/5, /*seed=*/0));
+    findings.push_back(finding);
+  }
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[1].need, Need::kNotTried);
+  EXPECT_THAT(findings[1].why, HasSubstr("guards refuse its left side in "));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ absl::StatusOr<Comparison> Compare(const model::Graph& both, uint64_t seed) {
   }
   QUOTIENT_RETURN_IF_ERROR(tensors.egraph->Rebuild());
   Agreement agreement = exact->Check();
-  const bool is_exact = agreement.gap.empty() && !agreement.undefined;
+  const bool is_exact = agreement.gap.empty() && agreement.undefined.empty();
   if (!is_exact) agreement = floats->Check();
   return Comparison{same_term || agreement.compared > 0, is_exact, std::move(agreement.difference)};
 }

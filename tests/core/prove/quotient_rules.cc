@@ -4,39 +4,28 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
-#include "core/os/atomic_file.h"
-#include "core/prove/certificate.h"
-#include "core/prove/symbols.h"
-#include "core/rules/certificates.h"
-#include "core/rules/family.h"
 #include "core/rules/rule_set.h"
+#include "tests/core/prove/check_command.h"
 #include "tests/core/prove/generate_command.h"
 #include "tests/core/prove/guards.h"
 #include "tests/core/prove/predecessor_findings.h"
 #include "tests/core/prove/predecessors.h"
 #include "tests/core/prove/soak_command.h"
-#include "tests/core/rules/rule_cases.h"
-#include "tests/core/rules/soundness.h"
 #include "tests/support/arguments.h"
 #include "tests/support/program.h"
 
 namespace quotient {
 namespace {
 
-using prove::Certificate;
-using prove::Tier;
-
 constexpr char kUsage[] =
-    R"(usage: quotient-rules check [RULE...] [--instances N] [--seed N] [--record FILE]
+    R"(usage: quotient-rules check [RULE...] [--rules FILE] [--instances N] [--seed N] [--record FILE]
        quotient-rules guards [RULE...] [--instances N] [--seed N]
        quotient-rules predecessors [--instances N] [--seed N]
        quotient-rules generate [--operators NAME,...] [--size N] [--device DEVICE] [--without RULE,...]
@@ -48,12 +37,21 @@ variations of them: other shapes, windows and orders of axes. Both sides are com
 prime field, where nothing is rounded, and as floats. It does the same in graphs whose sizes are symbols,
 each for several sizes. A line per rule: its tier, the graphs with numbers in which it applied and how
 many of them agreed exactly, the graphs with symbols, the e-nodes compared, the largest error in floats,
-and the functions that were left open or why it is not exact. The status is 1 if a rule is refuted or
-does not apply.
+and the functions that were left open, or what kept it from a higher tier: the operator, the graphs that
+are not exact, the guards that refuse. Below a rule that is refuted is the graph in which both sides
+differ. The status is 1 if a rule is refuted or does not apply.
+
+With --rules it checks the rules of FILE, in the form of core/egraph/pattern.h, with the guards and
+functions of all families of core/rules. Graphs are drawn from their left sides, and are those of our own
+cases in which they match. Each rule has a process of its own, of 2 minutes and 4 GB; "not certified" is
+one whose process ended without an answer, as when a right side cannot be built without a guard that is
+missing. The status is then 1, too. A file has at most 1 MiB and 1000 rules, a rule 4096 bytes.
 
 guards does that without each guard of a rule in turn. A line per guard: "needed" if the rule is refuted
-without it, "needed to build" if its right side cannot be built without it, else "not refuted": it is
-there for rounding, for infinities and NaN, or for cost.
+without it, "needed to build" if its right side cannot be built without it, "not tried" if it applies in no
+graph even then, else "not refuted": it is there for rounding, for infinities and NaN, or for cost. The
+line goes on with what differs without the guard, or with the rule's tier without it, the graphs compared,
+and in how many of those with a match the guard refuses one.
 
 predecessors examines the rules of TASO and TENSAT (tests/core/prove/predecessors). A line per rule: whether
 it is sound, repaired by a side condition or refused, whether the rules here derive it, the instances in
@@ -61,16 +59,17 @@ which both sides were compared, and the equation. The status is 1 if that is not
 
 generate looks for rules. It enumerates graphs up to a size, takes those with equal values for
 conjectures, and prints as rule text what the rules do not derive and what is proved. A table counts what
-is left after each step.
+is left after each step. How far it is goes to standard error, a line for each step and each second.
 
 soak applies all rules together in random graphs and in random variations of the rules' cases, until each
 rule has changed a number of graphs. Every e-node is compared with its class in the reference evaluator,
 and of a tenth of the graphs the rewritten form with the original in ONNX Runtime. A line per rule: the
 graphs that it changed, how often, and those compared in ONNX Runtime. The status is 1 if something
-differs or a rule has changed too few.
+differs or a rule has changed too few, which the last lines name.
 
 Run it in the repository's root.
 
+  --rules FILE    check: the rules of FILE instead of our own
   --record FILE   check: write the certificates to FILE, as core/rules/certificates.txt has them;
                   soak: write the lines to FILE
   --instances N   graphs with numbers in which each rule applies, and twice the graphs with symbols
@@ -91,6 +90,7 @@ struct Options {
   std::vector<std::string> words;  // Names of rules; empty: all.
   std::optional<int64_t> instances;
   std::optional<int64_t> seed;
+  std::string rules_file;
   std::string record;
   std::optional<int64_t> size;
   std::vector<std::string> operators;
@@ -111,7 +111,8 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
       NumberFlag("--size", 1, options.size),           ListFlag("--operators", options.operators),
       ListFlag("--without", options.without),          TextFlag("--device", options.device),
       NumberFlag("--graphs", 1, options.graphs),       NumberFlag("--firings", 0, options.firings),
-      TextFlag("--onnxruntime", options.onnxruntime),  TextFlag("--record", options.record)};
+      TextFlag("--onnxruntime", options.onnxruntime),  TextFlag("--record", options.record),
+      TextFlag("--rules", options.rules_file)};
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.words));
   static constexpr absl::string_view kCommands[] = {"check", "guards", "predecessors", "generate",
                                                     "soak"};
@@ -121,6 +122,11 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   }
   options.command = options.words[0];
   options.words.erase(options.words.begin());
+  if (!options.rules_file.empty()) {
+    // The names are those of the file's rules then.
+    if (options.command != "check") return WrongArgument("--rules", "goes with check alone");
+    return options;
+  }
   const std::vector<std::string> names = rules::RuleNames();
   for (const std::vector<std::string>* const list : {&options.words, &options.without}) {
     for (const std::string& word : *list) {
@@ -132,86 +138,12 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   return options;
 }
 
-// The position of the family that has this rule.
-size_t FamilyOf(const std::string& rule) {
-  const std::span<const rules::Family> families = rules::AllFamilies();
-  for (size_t i = 0; i < families.size(); ++i) {
-    domain::TensorDomain domain;
-    const auto set = rules::BuildFamilies(&domain, families.subspan(i, 1), {});
-    const auto is_it = [&](const egraph::Rule* each) { return each->name() == rule; };
-    if (set.ok() && std::ranges::any_of(set->rules(), is_it)) return i;
-  }
-  return families.size();
-}
-
-// The rule of this name, with the set of its family, which owns it.
-prove::RuleMaker MakerOf(const std::string& name) {
-  const size_t family = FamilyOf(name);
-  return [name, family](
-             domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
-    domain->LimitOpset(rules::kNewestOpset);
-    QUOTIENT_ASSIGN_OR_RETURN(
-        rules::RuleSet made,
-        rules::BuildFamilies(domain, rules::AllFamilies().subspan(family, 1), {}));
-    const auto set = std::make_shared<const rules::RuleSet>(std::move(made));
-    for (const egraph::Rule* const rule : set->rules()) {
-      if (rule->name() == name) return std::shared_ptr<const egraph::Rule>(set, rule);
-    }
-    return absl::NotFoundError(absl::StrCat("no rule is called ", name));
-  };
-}
-
-prove::Trials TrialsOf(const Options& options) {
-  return {.instances = options.num_instances(),
-          .symbolic = (options.num_instances() + 1) / 2,
-          .seed = options.first_seed()};
-}
-
-rules::RecordedCertificate Recorded(const Certificate& certificate) {
-  std::string note = absl::StrJoin(certificate.functions, " ");
-  if (certificate.tier == Tier::kNumeric) note = certificate.why_not_exact;
-  if (certificate.tier == Tier::kRefuted) note = certificate.counterexample;
-  return {.tier = NameOf(certificate.tier),
-          .instances = certificate.instances,
-          .exact = certificate.exact,
-          .symbolic = certificate.symbolic,
-          .equations = certificate.equations,
-          .largest_error = certificate.largest_error,
-          .note = std::move(note)};
-}
-
-void Print(const std::string& name, const rules::RecordedCertificate& certificate) {
-  std::printf("%-28s %-22s %4d %4d %4d %6lld %8.1e  %s\n", name.c_str(), certificate.tier.c_str(),
-              certificate.instances, certificate.exact, certificate.symbolic,
-              static_cast<long long>(certificate.equations), certificate.largest_error,
-              certificate.note.c_str());
-  std::fflush(stdout);
-}
-
 absl::StatusOr<bool> Check(const Options& options) {
-  std::map<std::string, std::vector<model::Graph>> graphs;
-  for (const rules::RuleCase& each : rules::RuleCases()) {
-    graphs[each.rule].push_back(rules::ParseStatic(each.fires));
-    // Sizes that a rule refuses because they may be unequal may be equal, too.
-    const model::Graph refused = rules::ParseStatic(each.refused);
-    if (!prove::IsStatic(refused)) graphs[each.rule].push_back(refused);
-  }
-  std::map<Tier, int> counts;
-  rules::RecordedCertificates recorded;
-  for (const std::string& name : options.words.empty() ? rules::RuleNames() : options.words) {
-    QUOTIENT_ASSIGN_OR_RETURN(const Certificate certificate,
-                              prove::Certify(MakerOf(name), graphs[name], TrialsOf(options)));
-    ++counts[certificate.tier];
-    recorded[name] = Recorded(certificate);
-    Print(name, recorded[name]);
-  }
-  if (!options.record.empty()) {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto file, os::AtomicFile::Create(options.record));
-    QUOTIENT_RETURN_IF_ERROR(file->Append(ToText(recorded)));
-    QUOTIENT_RETURN_IF_ERROR(file->Commit());
-  }
-  for (const auto& [tier, count] : counts) std::printf("%d %s\n", count, NameOf(tier));
-  return counts[Tier::kRefuted] == 0 && counts[Tier::kNotApplied] == 0;
+  return prove::RunCheck({.rules = options.words,
+                          .file = options.rules_file,
+                          .instances = options.num_instances(),
+                          .seed = options.first_seed(),
+                          .record = options.record});
 }
 
 const char* NameOf(prove::Need need) {
@@ -222,6 +154,8 @@ const char* NameOf(prove::Need need) {
       return "needed to build";
     case prove::Need::kNotRefuted:
       return "not refuted";
+    case prove::Need::kNotTried:
+      return "not tried";
   }
   return "";
 }
@@ -234,10 +168,11 @@ absl::StatusOr<bool> Guards(const Options& options) {
       continue;
     }
     QUOTIENT_ASSIGN_OR_RETURN(
-        const prove::Need need,
+        const prove::GuardFinding finding,
         prove::NeedOf(guarded, options.num_instances(), options.first_seed()));
-    ++counts[need];
-    std::printf("%-28s %-40s %s\n", guarded.rule.c_str(), guarded.guard.c_str(), NameOf(need));
+    ++counts[finding.need];
+    std::printf("%-28s %-40s %-15s  %s\n", guarded.rule.c_str(), guarded.guard.c_str(),
+                NameOf(finding.need), finding.why.c_str());
     std::fflush(stdout);
   }
   for (const auto& [need, count] : counts) std::printf("%d %s\n", count, NameOf(need));

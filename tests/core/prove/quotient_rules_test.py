@@ -40,11 +40,73 @@ class QuotientRulesTest(unittest.TestCase):
         self.assertEqual(0, ran.returncode)
         self.assertRegex(ran.stdout, r"^conv-sum +exact +5 +5 +3 ")
 
+    def check_file(self, text, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "mine.txt"
+            path.write_text(text)
+            ran = check("check", "--rules", path, *arguments)
+        return ran.returncode, ran.stdout, ran.stderr.replace(str(path), "mine.txt")
+
+    def test_rules_of_a_file(self):
+        code, out, err = self.check_file("""
+# -(x - y) = y - x
+mine: Neg(Sub(?x, ?y)) => Sub(?y, ?x)
+max-twice: Max(Relu(?x), ?x) => Relu(?x)
+max-twice: Max(?x, Relu(?x)) => Relu(?x)
+powers: Mul(Exp(?x), Exp(?y)) => Exp(Add(?x, ?y)) if float(?x)
+""")
+        self.assertEqual((0, ""), (code, err), out)
+        self.assertRegex(out, r"(?m)^mine +exact +(\d+) +\1 +\d+ ")
+        self.assertRegex(out, r"(?m)^max-twice +exact for any function .* Max$")
+        self.assertRegex(out, r"(?m)^powers +numeric .* differs: .*; not exact in \d+ of \d+ graphs with numbers.*; left open: Exp$")
+        self.assertTrue(out.endswith("1 exact\n1 exact for any function\n1 numeric\n"), out)
+
+    def test_wrong_rules_of_a_file(self):
+        code, out, err = self.check_file("""
+wrong: Sub(?x, ?y) => Sub(?y, ?x)
+never: Sub(?x, ?y) => Sub(?x, ?y) if is(?x, 1) and is(?x, 2)
+right: Neg(Neg(?x)) => ?x
+""")
+        self.assertEqual((1, ""), (code, err), out)
+        self.assertRegex(out, r"(?m)^wrong +refuted .* differs: Sub\(.*\)\n  graph g \{\n(    .*\n)+  \}$")
+        self.assertRegex(out, r"(?m)^never +not applied .* guards refuse its left side in \d+ graphs \(\d+ searched\): is\(\?x, \d\) in ")
+        self.assertRegex(out, r"(?m)^right +exact ")
+        code, out, err = self.check_file("wrong: Sub(?x, ?y) => Sub(?y, ?x)\nright: Neg(Neg(?x)) => ?x\n", "right")
+        self.assertEqual((0, ""), (code, err))
+        self.assertNotIn("wrong", out)
+
+    def test_a_rule_whose_process_ends_is_not_certified(self):
+        # The Expand has 10^15 elements, for which there is no memory.
+        code, out, err = self.check_file("huge: Neg(?x) => Neg(ReduceMax[axes=[0]](Tile[repeats=[1000000000000000]](?x)))"
+                                         " if has_rank(?x, 1)\nright: Neg(Neg(?x)) => ?x\n")
+        self.assertEqual((1, ""), (code, err), out)
+        self.assertRegex(out, r"(?m)^huge +not certified ")
+        self.assertRegex(out, r"(?m)^right +exact ")
+
+    def test_files_that_have_no_rules(self):
+        for text, message in [("", "mine.txt has no rules"), ("a: Neg(?x) => ?x\nb: Negg(?x) => ?x\n", "mine.txt:2: rule b: no operator 'Negg'"),
+                              ("a: Neg(Neg(?x)) => ?x if flat(?x)\n", "mine.txt:1: rule a: unknown guard flat")]:
+            code, out, err = self.check_file(text)
+            self.assertEqual((1, ""), (code, out))
+            self.assertIn(message, err)
+        code, out, err = self.check_file("a: Neg(Neg(?x)) => ?x\n", "b")
+        self.assertEqual((1, ""), (code, out))
+        self.assertIn("mine.txt has no rule b", err)
+        ran = check("check", "--rules", "/nowhere/mine.txt")
+        self.assertEqual((1, ""), (ran.returncode, ran.stdout))
+        self.assertIn("/nowhere/mine.txt", ran.stderr)
+
+    def test_soak_names_the_rules_that_were_too_rare(self):
+        ran = check("soak", "--graphs", 2, "--firings", 100)
+        self.assertEqual(1, ran.returncode)
+        self.assertRegex(ran.stdout, r"(?m)^too few: conv-sum changed \d+ of 100 graphs, in \d+ turns?")
+
     def test_guards_of_a_rule(self):
         ran = check("guards", "mul-one", "conv-sum", "--instances", 10)
         self.assertEqual((0, ""), (ran.returncode, ran.stderr))
-        self.assertRegex(ran.stdout, r"(?m)^mul-one +is\(\?c, 1\) +needed$")
-        self.assertRegex(ran.stdout, r"(?m)^conv-sum +before\(\?a, \?b\) +not refuted$")
+        self.assertRegex(ran.stdout, r"(?m)^mul-one +is\(\?c, 1\) +needed +differs: ")
+        self.assertRegex(ran.stdout, r"(?m)^conv-sum +before\(\?a, \?b\) +not refuted +exact in \d+ graphs with numbers and "
+                                     r"\d+ with symbols; it refuses a match in \d+ of \d+ graphs that have one$")
 
     def test_rules_of_predecessors(self):
         ran = check("predecessors", "--instances", 5, "--seed", 1)
@@ -56,7 +118,11 @@ class QuotientRulesTest(unittest.TestCase):
     def test_generate_finds_a_rule_that_was_taken_away(self):
         arguments = ["generate", "--operators", "activations", "--size", 2, "--device", "model:h200", "--instances", 5]
         ran = check(*arguments)
-        self.assertEqual((0, ""), (ran.returncode, ran.stderr))
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertRegex(ran.stderr, r"(?m)^activations: enumerating \(1 operators\): \d+ graphs, 0 found, \d+ s$")
+        for step in ("proving (2 operators)", "dropping what follows (2 operators)"):
+            self.assertRegex(ran.stderr, r"(?m)^activations: " + re.escape(step) +
+                             r": \d+ graphs, \d+ of \d+ candidates, \d+ found, \d+ s$")
         self.assertNotIn("neg-neg:", ran.stdout)
         self.assertRegex(ran.stdout, r"(?m)^activations( +\d+){13}$")
         self.assertRegex(ran.stdout, r"(?m)^# taso-rules-images: of \d+ sound rules of TASO, \d+ follow")
@@ -65,7 +131,8 @@ class QuotientRulesTest(unittest.TestCase):
 
     def test_wrong_arguments_are_named(self):
         for arguments, message in [([], "COMMAND: wants check, guards, predecessors, generate or soak"), (["check", "no-rule"], "no rule is called no-rule"),
-                                   (["generate", "--without", "no-rule"], "no rule is called no-rule")]:
+                                   (["generate", "--without", "no-rule"], "no rule is called no-rule"),
+                                   (["guards", "--rules", "f"], "--rules: goes with check alone")]:
             ran = check(*arguments)
             self.assertEqual((2, ""), (ran.returncode, ran.stdout))
             self.assertIn(message, ran.stderr)

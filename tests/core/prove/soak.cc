@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/counted.h"
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/domain/tensor_egraph.h"
@@ -80,10 +81,9 @@ class Soaker {
   }
   // Variations of a case may never do: such a rule must not keep the others from their turns.
   int64_t Effort(const std::string& name) const {
-    const auto tries = tries_.find(name);
-    constexpr int64_t kTriesPerGraph = 20;
-    return std::max(result_.tallies.at(name).graphs,
-                    tries == tries_.end() ? 0 : tries->second / kTriesPerGraph);
+    constexpr int64_t kTurnsPerGraph = 20;
+    const SoakTally& tally = result_.tallies.at(name);
+    return std::max(tally.graphs, tally.turns / kTurnsPerGraph);
   }
 
   absl::Status TryRandom() {
@@ -94,7 +94,7 @@ class Soaker {
 
   absl::Status TryCase() {
     const std::string rule = Next();
-    ++tries_[rule];
+    ++result_.tallies[rule].turns;
     const std::vector<model::Graph>& graphs = cases_[rule];
     if (graphs.empty()) return absl::OkStatus();
     // Operators do not accept most variations of some cases: a Reshape wants the right sizes.
@@ -235,11 +235,22 @@ class Soaker {
   Rng rng_;
   std::vector<std::string> names_;  // Of all rules that have a tally from the start, in order.
   std::map<std::string, std::vector<model::Graph>> cases_;  // Those without symbols.
-  std::map<std::string, int64_t> tries_;                    // Variations made for a rule.
   SoakResult result_;
 };
 
 }  // namespace
+
+std::vector<std::string> TooRare(const SoakResult& result, int64_t firings) {
+  std::vector<std::string> lines;
+  for (const auto& [name, tally] : result.tallies) {
+    if (tally.graphs >= firings) continue;
+    std::string line = absl::StrCat("too few: ", name, " changed ", tally.graphs, " of ", firings,
+                                    " graphs, in ", Counted(tally.turns, "turn"));
+    if (tally.turns == 0) absl::StrAppend(&line, ": the run ended before it had one");
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
 
 absl::StatusOr<SoakResult> Soak(const SoakOptions& options, const kernels::Backend* device,
                                 const std::function<absl::Status(const SoakResult&)>& progress) {

@@ -35,6 +35,9 @@ struct SoakTally {
   int64_t graphs = 0;     // Which the rule changed and which were compared.
   int64_t changes = 0;    // How often it did.
   int64_t on_device = 0;  // Graphs that it rewrote, compared on the device.
+  // How often it was the rule that a graph was to be made for. In most of these turns no variation
+  // of its cases is a graph that it changes.
+  int64_t turns = 0;
 };
 
 struct SoakResult {
@@ -50,6 +53,10 @@ struct SoakResult {
   std::vector<std::string> failures;
 };
 inline constexpr size_t kMostFailures = 20;
+
+// A line for each rule that has changed fewer graphs than that: "too few: mul-one changed 3 of 10
+// graphs, in 60 turns".
+std::vector<std::string> TooRare(const SoakResult& result, int64_t firings);
 
 // Graphs are random ones (tests/core/rules/random_graphs.h), and random variations of the cases of
 // the rule that has changed the fewest so far, mostly with random nodes around them. The rule is

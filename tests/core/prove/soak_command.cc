@@ -1,8 +1,8 @@
 #include "tests/core/prove/soak_command.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -64,8 +64,9 @@ absl::StatusOr<bool> RunSoak(const SoakCommand& command) {
   QUOTIENT_ASSIGN_OR_RETURN(const SoakResult result, Soak(options, device.get(), tell));
   QUOTIENT_RETURN_IF_ERROR(tell(result));
   std::printf("%s", RecordOf(command, result).c_str());
-  const auto is_short = [&](const auto& tally) { return tally.second.graphs < command.firings; };
-  return result.failures.empty() && std::ranges::none_of(result.tallies, is_short);
+  const std::vector<std::string> too_rare = TooRare(result, command.firings);
+  for (const std::string& line : too_rare) std::printf("%s\n", line.c_str());
+  return result.failures.empty() && too_rare.empty();
 }
 
 }  // namespace quotient::prove

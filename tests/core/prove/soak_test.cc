@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/kernels/onnxruntime/ort_backend.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::prove {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -97,6 +99,21 @@ TEST(Soak, ARightRuleIsNoFailureAndIsCounted) {
   EXPECT_EQ(tally.graphs, result.graphs) << "graphs without the rule do not count";
   EXPECT_GE(tally.changes, tally.graphs);
   EXPECT_EQ(tally.on_device, 0);
+}
+
+TEST(Soak, RulesThatChangeTooFewGraphsAreNamed) {
+  const SoakResult result =
+      ResultOf("rule: Neg(Neg(?x)) => ?x", "input x: float32[2,3] a = Neg(x) z = Neg(a) output z");
+  const SoakTally& tally = result.tallies.at("rule");
+  EXPECT_THAT(TooRare(result, tally.graphs), IsEmpty());
+  EXPECT_GE(tally.turns, tally.graphs / 2);
+  EXPECT_THAT(TooRare(result, tally.graphs + 1),
+              ElementsAre(absl::StrCat("too few: rule changed ", tally.graphs, " of ",
+                                       tally.graphs + 1, " graphs, in ", tally.turns, " turns")));
+  SoakResult nothing;
+  nothing.tallies["late"];
+  EXPECT_THAT(TooRare(nothing, 1), ElementsAre("too few: late changed 0 of 1 graphs, in 0 turns: "
+                                               "the run ended before it had one"));
 }
 
 // The Reciprocal is subnormal where x is large, and has lost digits.

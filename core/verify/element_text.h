@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/model/shape.h"
+
+namespace quotient::verify {
+
+// The indices of an element as text: "[1,3]" for element 7 of a tensor [2,4]. The type is static.
+std::string ElementText(const model::TensorType& type, int64_t element);
+
+}  // namespace quotient::verify
