@@ -209,7 +209,7 @@ bool IsInference(const model::Node& node) {
 Interval BoundsOfNormalized(const BoundsContext& context, double n) {
   const Interval x = context.in(0);
   const DType moments = context.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  const bool guarded = context.attributes.GetFloat("epsilon", 1e-5) > 0;
+  const bool guarded = context.attributes.GetFloat("epsilon", 1e-5f) > 0;
   if (!guarded || !x.finite() || !(n * x.magnitude() * x.magnitude() * 4 < LargestOf(moments))) {
     return AnythingOf(context.dtype());
   }
@@ -236,7 +236,7 @@ constexpr int kVariance = 4;  // Inputs of a BatchNormalization: x, scale, shift
 
 Interval BoundsOfBatchNormalization(const BoundsContext& context) {
   if (context.inputs.size() != 5) return AnythingOf(context.dtype());
-  const double epsilon = context.attributes.GetFloat("epsilon", 1e-5);
+  const double epsilon = context.attributes.GetFloat("epsilon", 1e-5f);
   const Interval variance = Sum(context.in(kVariance), {epsilon, epsilon, false});
   if (!variance.positive() || !variance.finite()) return AnythingOf(context.dtype());
   const Interval root{std::sqrt(variance.low), std::sqrt(variance.high), false};

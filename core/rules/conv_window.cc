@@ -109,7 +109,7 @@ Affine BatchNormAffine(Terms& terms, const OpWord& word, ClassId scale, ClassId 
                        ClassId variance) {
   if (word.attributes.GetInt("training_mode", 0) != 0) return {};
   const model::DType dtype = terms.type(variance).dtype;
-  const double epsilon = word.attributes.GetFloat("epsilon", 1e-5);
+  const double epsilon = word.attributes.GetFloat("epsilon", 1e-5f);
   const ClassId root =
       terms.Op("Sqrt", {terms.Op("Add", {variance, terms.Filled(dtype, {1}, epsilon)})});
   const ClassId factor = terms.Op("Div", {scale, root});

@@ -133,7 +133,7 @@ void AddMagnitudeWords(Words& words) {
       Words::Otherwise::kFalls);
   words.Guard("normalizable", "occc", [](const View& view, auto args) {
     return IsNormalizable(view.data(args[1].id), view.data(args[2].id), view.data(args[3].id),
-                          view.word(args[0].op).attributes.GetFloat("epsilon", 1e-5));
+                          view.word(args[0].op).attributes.GetFloat("epsilon", 1e-5f));
   });
   // Both look at readers, and no reader goes away. A class may turn out to be smooth when one that
   // reads it is merged with one of the original graph: such a match is found only once something
