@@ -149,11 +149,13 @@ std::string ZshScript() {
   for (const Command& command : Commands()) {
     absl::StrAppend(&script, "    ", command.name, ")\n      _arguments \\\n");
     for (const Option* option : OptionsOf(command)) absl::StrAppend(&script, ZshOption(*option));
-    if (command.positional_count > 0) {
-      absl::StrAppend(&script, "        '1:", command.positional_is_optional ? ":" : "",
+    for (int at = 1; at <= command.positional_count; ++at) {
+      const bool is_last = at == command.positional_count;
+      absl::StrAppend(&script, "        '", at, ":", command.positional_is_optional ? ":" : "",
                       ZshQuoted(command.positional), ":",
-                      ZshValue(command.completion, command.choices), "'\n");
-    } else {
+                      ZshValue(command.completion, command.choices), "'", is_last ? "\n" : " \\\n");
+    }
+    if (command.positional_count == 0) {
       absl::StrAppend(&script, "        '*: :'\n");
     }
     absl::StrAppend(&script, "      ;;\n");

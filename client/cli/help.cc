@@ -42,6 +42,7 @@ std::string Wrapped(absl::string_view text, size_t indent) {
 constexpr char kExitCodes[] =
     "\nExit codes:\n"
     "  0  done; optimize: a valid OUT.onnx was written, improved or not\n"
+    "  1  check: the models are not the same\n"
     "  2  the command line, or a file that it names\n"
     "  3  the model was refused\n"
     "  4  the server could not be reached, or failed; the device is not there; memory ran out\n"

@@ -39,6 +39,7 @@ std::vector<std::string> GuardsOf(std::span<const std::string> lines) {
 }
 
 std::string CertificateText(const rules::RecordedCertificate& certificate) {
+  if (certificate.instances == 0) return absl::StrCat(certificate.tier, "\n");
   std::string text = absl::StrCat(
       certificate.tier, "\n  compared in ", Counted(certificate.instances, "graph"),
       " with numbers, ", certificate.exact, " of which agree in exact arithmetic, and in ",

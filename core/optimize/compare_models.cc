@@ -1,17 +1,20 @@
 #include "core/optimize/compare_models.h"
 
-#include <algorithm>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/counted.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/optimize/footprint.h"
 #include "core/optimize/interfaces.h"
+#include "core/optimize/memory.h"
 #include "core/optimize/prepared.h"
+#include "core/optimize/uncomputed.h"
 #include "core/verify/bindings.h"
 #include "core/verify/checker.h"
 
@@ -26,49 +29,82 @@ class Comparer {
         second_(second),
         options_(options),
         threads_(options.ThreadsToUse()),
-        stop_(stop) {}
+        stop_(stop) {
+    read_as_.freeze_initializers = options.freeze_initializers;
+  }
 
   absl::StatusOr<report::Comparison> Run() {
     result_.first = first_.name;
     result_.second = second_.name;
-    absl::StatusOr<Prepared> original = Prepare(first_, options_, threads_, stop_);
-    if (!original.ok()) return Named(first_, original.status());
-    const absl::StatusOr<onnx::Model> other = ReadResult(BytesOf(second_));
-    if (!other.ok()) return Named(second_, other.status());
-    result_.interface = InterfaceDifferences(AsRead(*original, options_.shapes), other->graph);
-    if (result_.interface.empty()) QUOTIENT_RETURN_IF_ERROR(CompareValues(*original));
+    QUOTIENT_ASSIGN_OR_RETURN(const Prepared original, PrepareFirst());
+    QUOTIENT_RETURN_IF_ERROR(About(first_, CheckDefaults(original.model)));
+    onnx::Model wanted = original.model;
+    wanted.graph = AsRead(original, options_.shapes);
+    const absl::StatusOr<onnx::Model> offered = ReadResult(Bytes(second_), read_as_);
+    if (!offered.ok()) return About(second_, offered.status());
+    QUOTIENT_RETURN_IF_ERROR(About(second_, CheckDefaults(*offered)));
+    result_.interface = InterfaceDifferences(wanted, *offered);
+    if (!result_.interface.empty()) return std::move(result_);
+    read_as_.unused_inputs = UnusedInputs(wanted.graph, offered->graph);
+    QUOTIENT_RETURN_IF_ERROR(CompareValues(original, wanted.graph));
     return std::move(result_);
   }
 
  private:
-  static ModelBytes BytesOf(const ModelFiles& files) {
+  static ModelBytes Bytes(const ModelFiles& files) {
     return {files.model, files.external_data, nullptr};
   }
 
-  absl::Status Named(const ModelFiles& files, const absl::Status& status) const {
-    if (stop_.ShouldStop()) return status;
-    const std::optional<Reason> reason = GetReason(status);
-    return MakeError(reason.value_or(Reason::kModelUnsupported),
+  // The error with the file that it is about.
+  absl::Status About(const ModelFiles& files, const absl::Status& status) const {
+    if (status.ok() || stop_.ShouldStop()) return status;
+    return MakeError(GetReason(status).value_or(Reason::kModelUnsupported),
                      absl::StrCat(files.name, ": ", status.message()));
   }
 
-  absl::Status CompareValues(const Prepared& original) {
-    const model::Graph as_read = AsRead(original, options_.shapes);
+  // Comparing keeps as much as checking one candidate.
+  absl::Status CheckSize(const ModelFiles& files, const Prepared& prepared) const {
+    return About(files, CheckFits(prepared.cut.graph, options_.verify_inputs, /*candidates=*/1));
+  }
+
+  absl::StatusOr<Prepared> PrepareFirst() const {
+    absl::StatusOr<Prepared> original = Prepare(first_, options_, threads_, stop_);
+    if (!original.ok()) return About(first_, original.status());
+    QUOTIENT_RETURN_IF_ERROR(CheckSize(first_, *original));
+    return original;
+  }
+
+  // Nullopt if it makes no sense with the sizes of the first, which is a difference.
+  absl::StatusOr<std::optional<Prepared>> PrepareSecond(const MeasureShapes& shapes) {
+    absl::StatusOr<Prepared> other =
+        PrepareResult(Bytes(second_), shapes, threads_, stop_, read_as_);
+    if (GetReason(other.status()) == Reason::kModelShape) {
+      result_.failure = absl::StrCat("it does not take the sizes ", verify::ToString(shapes.shapes),
+                                     ": ", other.status().message());
+      return std::nullopt;
+    }
+    if (!other.ok()) return About(second_, other.status());
+    QUOTIENT_RETURN_IF_ERROR(CheckSize(second_, *other));
+    return *std::move(other);
+  }
+
+  absl::Status CompareValues(const Prepared& original, const model::Graph& as_read) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Prepared> other, PrepareSecond(original.shapes));
+    if (!other.has_value()) return absl::OkStatus();
+    const auto gone = CompareUncomputed(original, *other);
+    if (!gone.ok()) return About(second_, gone.status());
     absl::StatusOr<verify::Checker> checker = verify::Checker::Create(
         {&as_read, &original.cut}, original.shapes.shapes,
         {options_.verify_inputs, options_.seed, threads_, options_.assume_finite_inputs}, stop_);
-    if (!checker.ok()) return Named(first_, checker.status());
-    const absl::StatusOr<Prepared> other =
-        PrepareResult(BytesOf(second_), original.shapes, threads_, stop_);
-    if (!other.ok()) {
-      if (stop_.ShouldStop()) return other.status();
-      result_.failure =
-          absl::StrCat("it does not take the sizes ", verify::ToString(original.shapes.shapes),
-                       ": ", other.status().message());
-      return absl::OkStatus();
-    }
+    if (!checker.ok()) return About(first_, checker.status());
     const verify::Checked checked = {&other->model.graph, &other->cut};
     QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict, checker->Check(checked, stop_));
+    if (!verdict.passed && !gone->empty()) {
+      return About(first_, MakeError(Reason::kModelUnsupported,
+                                     absl::StrCat("node '", gone->front(),
+                                                  "' cannot be evaluated here, and the other model "
+                                                  "has no node for this value")));
+    }
     Describe(*checker, original, verdict);
     return verdict.passed ? absl::OkStatus() : Locate(*checker, checked, verdict);
   }
@@ -81,33 +117,48 @@ class Comparer {
     result_.input_sets = verdict.inputs;
     result_.max_relative_error = verdict.max_relative_error;
     result_.tolerance = verdict.tolerance;
-    result_.sizes.push_back({.shapes = verify::ToString(original.shapes.shapes),
-                             .nodes = static_cast<int>(original.cut.graph.nodes.size()),
-                             .nodes_left_out = original.cut.cut_nodes});
-    for (const verify::CheckedBinding& binding : checker.bindings()) {
+    DescribeSizes(checker, original, verdict);
+    if (!checker.note().empty()) result_.notes.push_back(checker.note());
+    if (original.cut.cut_nodes > 0) {
+      result_.notes.push_back(
+          absl::StrCat(Counted(original.cut.cut_nodes, "node"),
+                       " cannot be evaluated here; the models have the same ones, and what they "
+                       "read was compared"));
+    }
+    for (const std::string& output : verdict.never_finite) {
+      result_.notes.push_back(
+          absl::StrCat(output,
+                       " was never finite, so that of its elements only the places of NaN "
+                       "and infinities were compared"));
+    }
+  }
+
+  // Those at which both were compared: the checker ends at the first that shows a difference, and
+  // comes to the sizes of measuring last.
+  void DescribeSizes(const verify::Checker& checker, const Prepared& original,
+                     const verify::Verdict& verdict) {
+    if (verdict.bound_at < 0) {
+      result_.sizes.push_back({.shapes = verify::ToString(original.shapes.shapes),
+                               .nodes = static_cast<int>(original.cut.graph.nodes.size()),
+                               .nodes_left_out = original.cut.cut_nodes});
+    }
+    const auto last = verdict.bound_at < 0 ? std::ssize(checker.bindings()) : verdict.bound_at + 1;
+    for (const verify::CheckedBinding& binding :
+         std::span(checker.bindings()).first(static_cast<size_t>(last))) {
       result_.sizes.push_back({.shapes = verify::ToString(binding.shapes),
                                .kind = std::string(verify::ToString(binding.kind)),
                                .nodes = binding.nodes,
                                .nodes_left_out = binding.cut});
     }
-    if (!checker.note().empty()) result_.notes.push_back(checker.note());
-    if (original.cut.cut_nodes > 0) {
-      result_.notes.push_back(absl::StrCat(Counted(original.cut.cut_nodes, "node"),
-                                           " of the first model cannot be evaluated here, so that "
-                                           "only what they read was compared"));
-    }
-    for (const std::string& output : verdict.never_finite) {
-      result_.notes.push_back(absl::StrCat(output,
-                                           " was never finite, so that of its elements only "
-                                           "the places of NaN and infinities were compared"));
-    }
   }
 
-  absl::Status Locate(verify::Checker& checker, const verify::Checked& checked,
+  // The verdict stands whether or not there is time and memory to find that.
+  absl::Status Locate(const verify::Checker& checker, const verify::Checked& checked,
                       const verify::Verdict& verdict) {
-    const auto first = checker.Locate(checked, verdict, stop_);
-    if (!first.ok()) return stop_.ShouldStop() ? first.status() : absl::OkStatus();
-    if (!first->has_value()) return absl::OkStatus();
+    using Found = absl::StatusOr<std::optional<verify::FirstDifference>>;
+    const Found first = WithinMemory([&] { return checker.Locate(checked, verdict, stop_); },
+                                     [] { return Found(std::nullopt); });
+    if (!first.ok() || !first->has_value()) return absl::OkStatus();
     const verify::FirstDifference& parted = **first;
     result_.parted = {.name = parted.value,
                       .op = parted.op,
@@ -123,6 +174,7 @@ class Comparer {
   const Options& options_;
   const int threads_;
   const StopCondition& stop_;
+  ResultOptions read_as_;  // The second.
   report::Comparison result_;
 };
 
@@ -132,7 +184,10 @@ absl::StatusOr<report::Comparison> CompareModels(const ModelFiles& first, const 
                                                  const Options& options,
                                                  const StopCondition& stop) {
   QUOTIENT_RETURN_IF_ERROR(options.Validate());
-  return Comparer(first, second, options, stop).Run();
+  return WithinMemory([&] { return Comparer(first, second, options, stop).Run(); },
+                      []() -> absl::StatusOr<report::Comparison> {
+                        return MakeError(Reason::kModelUnsupported, "no memory is left");
+                      });
 }
 
 }  // namespace quotient::optimize

@@ -15,8 +15,8 @@ namespace quotient::optimize {
 // measuring and at others (core/verify). Of the options those count that say how models are read,
 // with what sizes, and how they are checked. What both models have under one name is used to find
 // where they part. Blocks. Fails if a model cannot be read, naming the file; with MODEL_UNSUPPORTED
-// if nothing of `first` can be evaluated; and with CANCELLED or RUN_BUDGET when `stop` fires.
-// Thread-safe.
+// if nothing of `first` can be evaluated, if what cannot be is not the same in both, or if there is
+// not enough memory; and with CANCELLED or RUN_BUDGET when `stop` fires. Thread-safe.
 absl::StatusOr<report::Comparison> CompareModels(const ModelFiles& first, const ModelFiles& second,
                                                  const Options& options, const StopCondition& stop);
 

@@ -85,8 +85,10 @@ struct Judgement {
 //   subset of the work       it does a subset of the original's work, so it is taken even if noise
 //                            hides the gain;
 //   predicted and measured   by both together it is faster with a probability of at least 95 %, the
-//                            gain is expected to be at least kLeastGain, and the runs are not so
-//                            noisy (a standard deviation of 5 %) that they tell nothing;
+//                            gain is expected to be at least kLeastGain, and the runs speak for it:
+//                            alone they make it faster with a probability of at least 75 %, and
+//                            they are not so noisy (a standard deviation of 5 %) that they tell
+//                            nothing;
 //   not sure                 none of these: not taken.
 Judgement Judge(const Evidence& evidence);
 

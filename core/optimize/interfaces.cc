@@ -1,10 +1,14 @@
 #include "core/optimize/interfaces.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/model/tensor.h"
+#include "core/onnx/sameness.h"
 
 namespace quotient::optimize {
 namespace {
@@ -24,21 +28,18 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// The inputs that must be given, and those that may be.
-struct Inputs {
-  explicit Inputs(const Graph& graph) : all(NamesOf(graph, graph.inputs)) {
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (!graph.defaults[i].has_value()) needed.push_back(all[i]);
-    }
-  }
-  std::vector<std::string> all;
-  std::vector<std::string> needed;
+// An input of a graph.
+struct Input {
+  const TensorType& type;
+  const std::optional<model::Tensor>& default_value;
 };
 
-const TensorType& TypeOf(const Graph& graph, const std::string& input) {
-  const auto found =
-      std::ranges::find_if(graph.inputs, [&](ValueId id) { return graph.value(id).name == input; });
-  return graph.value(*found).type;
+std::optional<Input> FindInput(const Graph& graph, const std::string& name) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const model::Value& value = graph.value(graph.inputs[i]);
+    if (value.name == name) return Input{value.type, graph.defaults[i]};
+  }
+  return std::nullopt;
 }
 
 // Whether every tensor of the type `first` is one of the type `second`.
@@ -57,25 +58,53 @@ std::string Listed(const std::vector<std::string>& names) {
   return absl::StrCat("'", absl::StrJoin(names, "', '"), "'");
 }
 
-void CompareInputs(const Graph& first, const Graph& second, std::vector<std::string>* differences) {
-  const Inputs wanted(first);
-  const Inputs offered(second);
-  const size_t before = differences->size();
-  for (const std::string& name : wanted.all) {
-    if (!Contains(offered.all, name)) {
-      differences->push_back(absl::StrCat("it has no input '", name, "'"));
-    } else if (!Takes(TypeOf(second, name), TypeOf(first, name))) {
-      differences->push_back(absl::StrCat("input '", name, "' is ", ToString(TypeOf(second, name)),
-                                          ", but should be ", ToString(TypeOf(first, name))));
-    }
+// What is wrong with an input of the second model; empty if nothing is.
+std::string InputDifference(const std::string& name, const Input& wanted, const Input& offered) {
+  if (!Takes(offered.type, wanted.type)) {
+    return absl::StrCat("input '", name, "' is ", ToString(offered.type), ", but should be ",
+                        ToString(wanted.type));
   }
-  for (const std::string& name : offered.needed) {
-    if (Contains(wanted.all, name)) continue;
+  if (!wanted.default_value.has_value()) return "";
+  if (!offered.default_value.has_value()) {
+    return absl::StrCat("input '", name, "' has no default, but should have one");
+  }
+  if (SameContent(*wanted.default_value, *offered.default_value)) return "";
+  constexpr int64_t kMostElements = 8;
+  return absl::StrCat("input '", name, "' is ", ElementsText(*offered.default_value, kMostElements),
+                      " by default, but should be ",
+                      ElementsText(*wanted.default_value, kMostElements));
+}
+
+void CompareInputs(const onnx::Model& first, const onnx::Model& second,
+                   std::vector<std::string>* differences) {
+  const size_t before = differences->size();
+  const std::vector<std::string> wanted = NamesOf(first.graph, first.graph.inputs);
+  std::vector<std::string> offered = NamesOf(second.graph, second.graph.inputs);
+  for (const std::string& name : wanted) {
+    const std::optional<Input> input = FindInput(first.graph, name);
+    const std::optional<Input> other = FindInput(second.graph, name);
+    if (!other.has_value()) {
+      differences->push_back(absl::StrCat("it has no input '", name, "'"));
+      continue;
+    }
+    std::string difference = InputDifference(name, *input, *other);
+    // What is no tensor has no type here.
+    const bool is_known = input->type.dtype != model::DType::kUndefined;
+    if (difference.empty() && !is_known && !onnx::DeclareSameInput(first, second, name)) {
+      difference = absl::StrCat("input '", name, "' is of another type");
+    }
+    if (!difference.empty()) differences->push_back(std::move(difference));
+  }
+  for (const std::string& name : offered) {
+    if (Contains(wanted, name) || FindInput(second.graph, name)->default_value.has_value())
+      continue;
     differences->push_back(absl::StrCat("it needs an input '", name, "'"));
   }
-  if (differences->size() > before || wanted.needed == offered.needed) return;
-  differences->push_back(absl::StrCat("its inputs are in the order ", Listed(offered.needed),
-                                      ", but should be in the order ", Listed(wanted.needed)));
+  if (differences->size() > before) return;
+  std::erase_if(offered, [&](const std::string& name) { return !Contains(wanted, name); });
+  if (wanted == offered) return;
+  differences->push_back(absl::StrCat("its inputs are in the order ", Listed(offered),
+                                      ", but should be in the order ", Listed(wanted)));
 }
 
 void CompareOutputs(const Graph& first, const Graph& second,
@@ -101,11 +130,20 @@ void CompareOutputs(const Graph& first, const Graph& second,
 
 }  // namespace
 
-std::vector<std::string> InterfaceDifferences(const Graph& first, const Graph& second) {
+std::vector<std::string> InterfaceDifferences(const onnx::Model& first, const onnx::Model& second) {
   std::vector<std::string> differences;
   CompareInputs(first, second, &differences);
-  CompareOutputs(first, second, &differences);
+  CompareOutputs(first.graph, second.graph, &differences);
   return differences;
+}
+
+std::vector<std::string> UnusedInputs(const Graph& first, const Graph& second) {
+  std::vector<std::string> unused;
+  for (const std::string& name : NamesOf(second, second.inputs)) {
+    const bool has_default = FindInput(second, name)->default_value.has_value();
+    if (has_default && !FindInput(first, name).has_value()) unused.push_back(name);
+  }
+  return unused;
 }
 
 }  // namespace quotient::optimize

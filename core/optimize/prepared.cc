@@ -1,5 +1,8 @@
 #include "core/optimize/prepared.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -28,15 +31,29 @@ void ForgetNames(model::Graph& graph) {
   }
 }
 
+// Makes constants of inputs that have defaults.
+void FreezeInputs(std::span<const std::string> names, model::Graph& graph) {
+  for (size_t i = graph.inputs.size(); i-- > 0;) {
+    model::Value& value = graph.value(graph.inputs[i]);
+    const bool is_unused = std::ranges::find(names, value.name) != names.end();
+    if (!is_unused || !graph.defaults[i].has_value()) continue;
+    value.type = graph.defaults[i]->type();
+    value.constant = std::move(graph.defaults[i]);
+    graph.inputs.erase(graph.inputs.begin() + static_cast<std::ptrdiff_t>(i));
+    graph.defaults.erase(graph.defaults.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 // Reads the model and infers its types. If the types of a node contradict each other, the node
 // becomes opaque and types are inferred again, because runtimes are less strict. That is done for
 // the first few such nodes.
 absl::Status ReadAndInfer(const ModelBytes& bytes, onnx::ReadOptions options, InputNames names,
-                          Prepared* prepared) {
+                          std::span<const std::string> unused_inputs, Prepared* prepared) {
   constexpr size_t kMaxContradictions = 8;
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(prepared->model, onnx::Read(bytes.model, bytes.external_data,
                                                           onnx::Limits(), bytes.owner, options));
+    FreezeInputs(unused_inputs, prepared->model.graph);
     prepared->graph = prepared->model.graph;
     if (names == InputNames::kForgotten) ForgetNames(prepared->graph);
     model::NodeId senseless;
@@ -87,7 +104,7 @@ absl::Status PrepareInto(const ModelFiles& files, const Options& options, int th
                          const StopCondition& stop, InputNames names, Prepared* prepared) {
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({files.model, files.external_data, nullptr},
                                         {.freeze_initializers = options.freeze_initializers}, names,
-                                        prepared));
+                                        /*unused_inputs=*/{}, prepared));
   prepared->stale_declarations = ops::StaleDeclarations(prepared->graph);
   if (!options.shapes.empty()) {
     QUOTIENT_RETURN_IF_ERROR(BindForGood(options.shapes, prepared->graph));
@@ -140,17 +157,22 @@ std::variant<Prepared, Unprepared> PrepareOrDescribe(const ModelFiles& files,
 }
 
 absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureShapes& shapes,
-                                       int threads, const StopCondition& stop) {
+                                       int threads, const StopCondition& stop,
+                                       const ResultOptions& options) {
   Prepared prepared;
-  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result, {}, InputNames::kEqual, &prepared));
+  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result,
+                                        {.freeze_initializers = options.freeze_initializers},
+                                        InputNames::kEqual, options.unused_inputs, &prepared));
   prepared.shapes = shapes;
   QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes.shapes, threads, stop, &prepared));
   return prepared;
 }
 
-absl::StatusOr<onnx::Model> ReadResult(const ModelBytes& result) {
+absl::StatusOr<onnx::Model> ReadResult(const ModelBytes& result, const ResultOptions& options) {
   Prepared prepared;
-  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result, {}, InputNames::kEqual, &prepared));
+  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result,
+                                        {.freeze_initializers = options.freeze_initializers},
+                                        InputNames::kEqual, options.unused_inputs, &prepared));
   return std::move(prepared.model);
 }
 

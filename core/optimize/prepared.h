@@ -65,12 +65,21 @@ struct ModelBytes {
   std::shared_ptr<const void> owner;
 };
 
-// Prepares a model that Quotient wrote, with the shapes that the original is measured with.
-absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureShapes& shapes,
-                                       int threads, const StopCondition& stop);
+// How a model is read that is compared with another one.
+struct ResultOptions {
+  bool freeze_initializers = false;  // As in Options.
+  // Inputs with defaults that nobody is going to give a value: they become constants.
+  std::vector<std::string> unused_inputs;
+};
 
-// Reads a model that Quotient wrote, as PrepareResult does.
-absl::StatusOr<onnx::Model> ReadResult(const ModelBytes& result);
+// Prepares a model that is compared with another one, with the shapes that this one is measured
+// with: a result of Quotient, or any other model.
+absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureShapes& shapes,
+                                       int threads, const StopCondition& stop,
+                                       const ResultOptions& options = {});
+
+// Reads such a model.
+absl::StatusOr<onnx::Model> ReadResult(const ModelBytes& result, const ResultOptions& options = {});
 
 // Returns the graph as it was read, for checking at other dims than those of measuring. Nothing in
 // it was inferred or folded. Its inputs have the dims that `shapes` (Options::shapes) bind for

@@ -28,6 +28,10 @@ class RewriteSurcharge final : public extract::CostDecorator {
   RewriteSurcharge(const egraph::EGraph& graph, const pricing::ENodeCosts& costs, double share)
       : CostDecorator(costs), graph_(graph), costs_(costs), share_(share) {}
 
+  // What a kernel pays lies between these times the share.
+  static constexpr double kLeast = 0.5;
+  static constexpr double kMost = 1.5;
+
   double share() const { return share_; }
   double Cost(egraph::ENodeId node) const override {
     return costs_.Cost(node) * (1 + ShareOf(node));
@@ -37,7 +41,8 @@ class RewriteSurcharge final : public extract::CostDecorator {
   double ShareOf(egraph::ENodeId node) const {
     constexpr double kOfTies = 0.01;
     if (graph_.origin(node) == egraph::kInputOrigin) return 0;
-    return share_ * (costs_.HasKernelOfOriginal(node) ? kOfTies : 0.5 + costs_.RankOfKernel(node));
+    if (costs_.HasKernelOfOriginal(node)) return kOfTies * share_;
+    return (kLeast + (kMost - kLeast) * costs_.RankOfKernel(node)) * share_;
   }
 
   const egraph::EGraph& graph_;

@@ -170,10 +170,11 @@ class Explanation {
     answer_.Add(absl::StrCat("the best graph with it costs ", Us(with_us), ", the best one ",
                              Us(best.us), ", by the costs of e-nodes"));
     if (with_us < best.us && with->cost > best.selection.cost) {
+      const double percent = 100 * search_.grown.surcharge();
       answer_.Add(absl::StrFormat(
-          "so small a gain may be chance: a kernel that the original does not have must be %g %% "
-          "cheaper than what it replaces",
-          100 * search_.grown.surcharge()));
+          "so small a gain may be chance: a kernel that the original does not have must be %g to "
+          "%g %% cheaper than what it replaces",
+          RewriteSurcharge::kLeast * percent, RewriteSurcharge::kMost * percent));
     }
     AddKernels("only with it", *with, ENodesOf(best.selection));
     return ENodesOf(*with);

@@ -1,6 +1,7 @@
 #include "core/prove/certificate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -124,9 +125,9 @@ bool AgreesExactly(const Comparison& comparison) {
 }
 
 // Whether what differs in floats is rounding alone, as where two values nearly cancel: both sides
-// are the same in the field, and the floats of other inputs agree.
+// are the same in the field, the difference is finite, and the floats of other inputs agree.
 absl::StatusOr<bool> IsRounding(const Attempt& attempt, const Comparison& comparison) {
-  if (!AgreesExactly(comparison)) return false;
+  if (!AgreesExactly(comparison) || !std::isfinite(comparison.floats.distance)) return false;
   const auto at = static_cast<size_t>(comparison.bound - attempt.bound.data());
   constexpr uint64_t kMostTries = 4;
   Attempt again = attempt;

@@ -218,6 +218,7 @@ class EquationsIn final : public Equations {
       agreement_.largest_error = std::max(agreement_.largest_error, error);
     } else if (agreement_.difference.empty()) {
       agreement_.difference = what();
+      agreement_.distance = error;
     }
   }
 

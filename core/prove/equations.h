@@ -5,6 +5,7 @@
 // that are not is found as well as one that adds a wrong e-node.
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,6 +19,9 @@ struct Agreement {
   // The first e-node, or pair of values, that differs, e-node that fails, or class whose type is
   // not that of its value; empty if there is none.
   std::string difference;
+  // How far these values are apart, relative to the largest element: infinite if it is no matter of
+  // rounding, as with NaN on one side, or where something fails.
+  double distance = std::numeric_limits<double>::infinity();
   // An operator without a definition that kept something from being compared that rules added or
   // made equal; empty if there is none.
   std::string gap;

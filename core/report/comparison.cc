@@ -1,11 +1,13 @@
 #include "core/report/comparison.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/counted.h"
 #include "core/base/log.h"
+#include "core/base/number_text.h"
 
 namespace quotient::report {
 namespace {
@@ -21,12 +23,17 @@ std::string Verdict(const Comparison& comparison) {
                       Escaped(comparison.first), "\n");
 }
 
+// JSON has no NaN and no infinities; they are words.
+Json NumberValue(double number) {
+  return std::isfinite(number) ? Json(number) : Json(NumberText(number));
+}
+
 std::string PartedText(const PartedValue& parted) {
   std::string text = absl::StrCat("they part at '", Escaped(parted.name), "', which ",
                                   Escaped(parted.op), " computes");
   if (!parted.element.empty()) {
-    absl::StrAppendFormat(&text, ": %s is %g instead of %g", parted.element, parted.second,
-                          parted.first);
+    absl::StrAppend(&text, ": ", parted.element, " is ", NumberText(parted.second), " instead of ",
+                    NumberText(parted.first));
   }
   absl::StrAppend(&text, "; before it, ", Counted(parted.agreeing, "value"),
                   parted.agreeing == 1 ? " that both have by name is the same"
@@ -57,8 +64,12 @@ Json ToValue(const ComparedSizes& sizes) {
 
 Json ToValue(const std::optional<PartedValue>& parted) {
   if (!parted.has_value()) return nullptr;
-  return {{"value", parted->name},  {"op", parted->op},         {"element", parted->element},
-          {"first", parted->first}, {"second", parted->second}, {"agreeing", parted->agreeing}};
+  return {{"value", parted->name},
+          {"op", parted->op},
+          {"element", parted->element},
+          {"first", NumberValue(parted->first)},
+          {"second", NumberValue(parted->second)},
+          {"agreeing", parted->agreeing}};
 }
 
 }  // namespace
@@ -96,7 +107,7 @@ std::string ToJson(const Comparison& comparison) {
                      {"output", comparison.output},
                      {"parted", ToValue(comparison.parted)},
                      {"input_sets", comparison.input_sets},
-                     {"max_relative_error", comparison.max_relative_error},
+                     {"max_relative_error", NumberValue(comparison.max_relative_error)},
                      {"tolerance", comparison.tolerance},
                      {"sizes", sizes},
                      {"notes", comparison.notes}};

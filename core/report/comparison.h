@@ -9,7 +9,7 @@
 
 namespace quotient::report {
 
-// Sizes of the inputs at which values were compared.
+// Sizes of the inputs at which both models were compared.
 struct ComparedSizes {
   std::string shapes;      // "x=[1,3,224,224]"
   std::string kind;        // What is special about them; empty for most.
@@ -34,14 +34,14 @@ struct Comparison {
   // Why a caller of the first model could not call the second one instead, a sentence each. No
   // values are compared then.
   std::vector<std::string> interface;
-  std::string
-      failure;         // A sentence on what differs, where, and by how much. Empty if nothing does.
+  // A sentence on what differs, where, and by how much. Empty if nothing does.
+  std::string failure;
   std::string output;  // The output that differs. Empty if none, or if it is not about one.
   std::optional<PartedValue> parted;
   int input_sets = 0;  // Number of sets of inputs, at all sizes together.
   double max_relative_error = 0;
   double tolerance = 0;
-  std::vector<ComparedSizes> sizes;  // Those at which most values are compared come first.
+  std::vector<ComparedSizes> sizes;  // Up to those that show a difference, which come last.
   std::vector<std::string> notes;    // Sentences.
 };
 

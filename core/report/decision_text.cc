@@ -31,9 +31,11 @@ constexpr double kLeastGainPercent = 0.5;
 // Why so small a gain is not sure although all runs show it.
 constexpr char kByPlacement[] = "its place in memory may make as much";
 
+// Whether enough runs with all threads do.
 bool ShowsAGain(const Considered& candidate) {
-  const std::optional<PercentRange>& gain = MeasuredGain(candidate);
-  return gain.has_value() && gain->low >= kLeastGainPercent;
+  const std::optional<PercentRange>& gain = candidate.measured_percent;
+  return gain.has_value() && gain->low >= kLeastGainPercent &&
+         !candidate.cpu_time_percent.has_value() && !HasFewPairs(candidate);
 }
 
 constexpr char kByCpuTime[] =

@@ -331,7 +331,10 @@ absl::StatusOr<std::optional<FirstDifference>> Checker::Locate(const Checked& ca
   if (verdict.passed || verdict.set_at < 0) return std::nullopt;
   const auto find = [&](const Reference& reference, const CutGraph& cut) {
     return FindFirstDifference(reference.original(), cut, reference.inputs(verdict.set_at),
-                               {.tolerance = verdict.tolerance, .threads = threads_}, stop);
+                               {.tolerance = verdict.tolerance,
+                                .non_finite = reference.NonFiniteOf(verdict.set_at),
+                                .threads = threads_},
+                               stop);
   };
   if (verdict.bound_at < 0) return find(*measured_, *candidate.cut);
   const auto at = static_cast<size_t>(verdict.bound_at);

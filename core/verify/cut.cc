@@ -12,15 +12,6 @@ using model::Graph;
 using model::Node;
 using model::ValueId;
 
-// The identity of a node across rewriting: the name of its first output. It does not change,
-// because rewrites never touch nodes that are cut out.
-std::string NodeKey(const Graph& graph, const Node& node) {
-  for (ValueId id : node.outputs) {
-    if (id.valid()) return graph.value(id).name;
-  }
-  return node.name;
-}
-
 class Cutter {
  public:
   explicit Cutter(const Graph& graph) : graph_(graph), live_(model::LiveNodes(graph)) {}
@@ -147,6 +138,14 @@ bool IsOfNodeThatIsGone(absl::string_view key, const CutGraph& candidate) {
 }
 
 }  // namespace
+
+// It does not change, because rewrites never touch nodes that are cut out.
+std::string NodeKey(const Graph& graph, const Node& node) {
+  for (ValueId id : node.outputs) {
+    if (id.valid()) return graph.value(id).name;
+  }
+  return node.name;
+}
 
 std::optional<Lack> FindLack(const CutGraph& original, const CutGraph& candidate) {
   const absl::flat_hash_set<std::string> kept(candidate.output_keys.begin(),

@@ -32,6 +32,9 @@ struct CutGraph {
   int cut_nodes = 0;
 };
 
+// The identity of a node across rewriting: the name of its first output.
+std::string NodeKey(const model::Graph& graph, const model::Node& node);
+
 // The types of `graph` must be inferred and its shapes bound. Fails only for an invalid graph.
 absl::StatusOr<CutGraph> Cut(const model::Graph& graph);
 

@@ -7,7 +7,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
-#include "core/verify/compare.h"
 #include "core/verify/element_text.h"
 #include "core/verify/input_sets.h"
 #include "core/verify/reference.h"
@@ -45,8 +44,8 @@ class Kept {
 
   void Add(const std::string& name, const Tensor& value) {
     const auto bytes = static_cast<int64_t>(value.bytes().size());
-    if (bytes > bytes_left_) return;
     bytes_left_ -= bytes;
+    if (bytes_left_ < 0) return;
     values_.emplace(name, value);
   }
   // Null if there is none. It is compared once, and forgotten then.
@@ -97,7 +96,8 @@ absl::StatusOr<std::optional<FirstDifference>> FindFirstDifference(
       if (first.has_value()) return;
       const std::optional<Tensor> wanted = kept.Take(name);
       if (!wanted.has_value()) return;
-      const Difference difference = Compare(*wanted, value, settings.tolerance);
+      const Difference difference = Compare(*wanted, value, settings.tolerance,
+                                            /*conditioning=*/nullptr, settings.non_finite);
       if (difference.relative_error <= settings.tolerance) {
         ++agreeing;
         return;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
 #include "core/model/tensor.h"
+#include "core/verify/compare.h"
 #include "core/verify/cut.h"
 
 namespace quotient::verify {
@@ -28,9 +29,10 @@ struct FirstDifference {
 
 struct FirstDifferenceSettings {
   double tolerance = 0;  // Difference::relative_error
+  NonFinite non_finite = NonFinite::kMustAgree;
   int threads = 1;
-  // Values of the original are kept until they are compared. Where all of them together have more
-  // bytes than this, only the first of them are compared.
+  // Values of the original are kept until they are compared, from the first one on, as long as all
+  // of them together have no more bytes than this.
   int64_t most_bytes = int64_t{1} << 30;
 };
 

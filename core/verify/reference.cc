@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/number_text.h"
 #include "core/base/status_macros.h"
 #include "core/verify/element_text.h"
 #include "core/verify/slices.h"
@@ -189,9 +190,9 @@ class Reference::Comparison {
     }
     verdict_.element = difference.index;
     Fail(absl::StrCat(key, ElementText(original.type(), difference.index), " is ",
-                      other.GetDouble(difference.index), " instead of ",
-                      original.GetDouble(difference.index), ", off by ", difference.relative_error,
-                      " of what surrounds it, on ", verdict_.set),
+                      NumberText(other.GetDouble(difference.index)), " instead of ",
+                      NumberText(original.GetDouble(difference.index)), ", off by ",
+                      difference.relative_error, " of what surrounds it, on ", verdict_.set),
          key, difference.relative_error);
   }
 
@@ -236,10 +237,7 @@ class Reference::Comparison {
     std::vector<bool> elements;
   };
 
-  NonFinite NonFiniteOf(size_t set) const {
-    const InputSet& inputs = reference_.sets_.at(set);
-    return inputs.draws[inputs.drawn].has_specials ? NonFinite::kMayDiffer : NonFinite::kMustAgree;
-  }
+  NonFinite NonFiniteOf(size_t set) const { return reference_.NonFiniteOf(static_cast<int>(set)); }
 
   double Magnitude(size_t set) const {
     const InputSet& inputs = reference_.sets_.at(set);
@@ -315,6 +313,11 @@ absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_
 absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,
                                          const StopCondition& stop) {
   return Comparison(*this, candidate, threads, stop).Run();
+}
+
+NonFinite Reference::NonFiniteOf(int index) const {
+  const InputSet& inputs = sets_.at(static_cast<size_t>(index));
+  return inputs.draws[inputs.drawn].has_specials ? NonFinite::kMayDiffer : NonFinite::kMustAgree;
 }
 
 absl::StatusOr<double> Reference::CheckRun(const CutGraph& candidate,

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
 #include "core/model/graph.h"
+#include "core/verify/compare.h"
 #include "core/verify/cut.h"
 #include "core/verify/input_sets.h"
 
@@ -84,6 +85,8 @@ class Reference {
   const std::vector<model::Tensor>& inputs(int index) const {
     return sets_.at(static_cast<size_t>(index)).inputs;
   }
+  // How non-finite numbers of set `index` are compared.
+  NonFinite NonFiniteOf(int index) const;
   // The number of sets on which candidates are compared, which may grow.
   int num_sets() const { return static_cast<int>(sets_.size()); }
   const CutGraph& original() const { return *original_; }

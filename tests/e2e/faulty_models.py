@@ -13,8 +13,8 @@ FEATURES = 16
 class Builder:
     """Builds the network with one fault, or with none.
 
-    `faults` maps the name of each fault to the first value that is wrong with it, or to None if that is no
-    matter of values.
+    `faults` maps the name of each fault to the first value that is wrong with it, and to what else is to be
+    said of it. One of the two is None.
     """
 
     def __init__(self, fault=None):
@@ -23,8 +23,8 @@ class Builder:
         self.random = np.random.default_rng(3)
         self.nodes, self.weights = [], []
 
-    def pick(self, fault, right, wrong, shown_at):
-        self.faults[fault] = shown_at
+    def pick(self, fault, right, wrong, shown_at=None, says=None):
+        self.faults[fault] = (shown_at, says)
         return wrong if self.fault == fault else right
 
     def weight(self, name, array):
@@ -94,7 +94,7 @@ class Builder:
         start, end = self.pick("a slice begins one too late", (0, 4), (1, 5), "cut")
         bounds = [self.weight("start", np.array([start], np.int64)), self.weight("end", np.array([end], np.int64))]
         self.node("Slice", ["gelu", *bounds, self.weight("last", np.array([2], np.int64))], "cut")
-        shape = self.pick("a batch is taken for one", [-1, 20], [1, -1], None)
+        shape = self.pick("a batch is taken for one", [-1, 20], [1, -1], says="it does not take these dims")
         self.node("Reshape", ["cut", self.weight("flat", np.array(shape, np.int64))], "reshaped")
 
     def gelu(self):
@@ -134,12 +134,12 @@ class Builder:
                   axis=1, keepdims=0)
 
     def interface(self):
-        batch = self.pick("the batch is fixed", "N", 1, None)
-        image = self.pick("an input has another name", "image", "picture", None)
+        batch = self.pick("the batch is fixed", "N", 1, says="should be float32[N,3,9,10]")
+        image = self.pick("an input has another name", "image", "picture", says="it has no input 'image'")
         if image != "image":
             for node in self.nodes:
                 node.input[:] = [image if name == "image" else name for name in node.input]
-        length = self.pick("a length is open no more", "L", 5, None)
+        length = self.pick("a length is open no more", "L", 5, says="should be float32[L]")
         inputs = [models.value(image, (batch, 3, 9, 10)),
                   models.value("ids", (batch, 5), TensorProto.INT64),
                   models.value("mask", (batch, 1, 5), TensorProto.BOOL),
@@ -147,9 +147,9 @@ class Builder:
         self.node("Abs", ["extra"], "more")
         outputs = [models.value("y", ("N", 5)), models.value("best", ("N",), TensorProto.INT64),
                    models.value("more", ("L",))]
-        if self.pick("an output is missing", False, True, None):
+        if self.pick("an output is missing", False, True, says="it has no output 'more'"):
             outputs.pop()
-        if self.pick("outputs are in another order", False, True, None):
+        if self.pick("outputs are in another order", False, True, says="its outputs are in the order 'best', 'y'"):
             outputs[0], outputs[1] = outputs[1], outputs[0]
         return inputs, outputs
 

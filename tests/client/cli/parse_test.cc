@@ -110,6 +110,26 @@ TEST(ParseTest, EveryOptionOfRules) {
   EXPECT_TRUE(s.keeps_statistics);
 }
 
+TEST(ParseTest, EveryOptionOfCheck) {
+  ASSERT_OK_AND_ASSIGN(
+      const Settings s,
+      Parse("check", {"a.onnx", "b.onnx", "--threads", "3", "--seed", "5", "--shape", "x=1",
+                      "--measure-shape", "y=2", "--freeze-initializers", "--verify-inputs", "4",
+                      "--assume-finite-inputs", "--json"}));
+  EXPECT_THAT(s.positional, ElementsAre("a.onnx", "b.onnx"));
+  EXPECT_EQ(s.options.threads, 3);
+  EXPECT_EQ(s.options.seed, 5u);
+  EXPECT_EQ(s.options.shapes.size(), 1u);
+  EXPECT_EQ(s.options.measure_shapes.size(), 1u);
+  EXPECT_EQ(s.options.verify_inputs, 4);
+  EXPECT_TRUE(s.options.freeze_initializers);
+  EXPECT_TRUE(s.options.assume_finite_inputs);
+  EXPECT_TRUE(s.json);
+  EXPECT_THAT(Parse("check", {"a.onnx"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse("check", {"a.onnx", "b.onnx", "--device", "cpu"}),
+              HasReason(Reason::kOptionInvalid));
+}
+
 TEST(ParseTest, ARuleMayBeNamed) {
   ASSERT_OK_AND_ASSIGN(const Settings all, Parse("rules", {}));
   EXPECT_THAT(all.positional, ElementsAre());

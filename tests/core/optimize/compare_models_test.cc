@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "tests/core/onnx/onnx_text.h"
 #include "tests/support/status_matchers.h"
@@ -13,18 +14,19 @@ namespace quotient::optimize {
 namespace {
 
 using quotient::testing::HasReason;
-using ::testing::AllOf;
-using ::testing::Each;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 class CompareModelsTest : public ::testing::Test {
  protected:
   absl::StatusOr<report::Comparison> Compare(const std::string& first, const std::string& second) {
-    return CompareBytes(testing::ModelAtOpset(17, first).SerializeAsString(),
-                        testing::ModelAtOpset(17, second).SerializeAsString());
+    return CompareBytes(Bytes(first), Bytes(second));
+  }
+  static std::string Bytes(const std::string& graph) {
+    constexpr char kHead[] = R"(<ir_version: 8, opset_import: ["" : 17, "acme" : 1]> )";
+    return testing::ModelFromText(absl::StrCat(kHead, graph)).SerializeAsString();
   }
   absl::StatusOr<report::Comparison> CompareBytes(const std::string& first,
                                                   const std::string& second) {
@@ -76,6 +78,92 @@ TEST_F(CompareModelsTest, OtherSizesAreTried) {
   EXPECT_THAT(other.failure, HasSubstr("at x=["));
 }
 
+TEST_F(CompareModelsTest, ModelsWithoutOpenSizesPartAtTheirOwn) {
+  ASSERT_OK_AND_ASSIGN(const report::Comparison other,
+                       Compare("g (float[2,3] x) => (float[2,3] y) { a = Abs(x) y = Exp(a) }",
+                               "g (float[2,3] x) => (float[2,3] y) { a = Neg(x) y = Exp(a) }"));
+  ASSERT_TRUE(other.parted.has_value());
+  EXPECT_EQ(other.parted->name, "a");
+  ASSERT_THAT(other.sizes, SizeIs(1));
+  EXPECT_EQ(other.sizes[0].nodes, 2);
+}
+
+// What it cannot evaluate must be the same. There is no third way between the same and different.
+TEST_F(CompareModelsTest, WhatCannotBeEvaluatedMustBeTheSame) {
+  const auto lstm = [](absl::string_view direction, absl::string_view name = "h") {
+    return absl::StrCat("g (float[S,1,2] x, float[1,8,2] w, float[1,8,2] r) => (float[S,1,1,2] ",
+                        name, ") { ", name, " = LSTM <hidden_size = 2, direction = \"", direction,
+                        "\"> (x, w, r) }");
+  };
+  const auto branch = [](absl::string_view op) {
+    return absl::StrCat(
+        "g (bool b, float[3] x) => (float[3] y) { y = If (b) <then_branch = t () => "
+        "(float[3] u) { u = ",
+        op,
+        "(x) }, else_branch = e () => (float[3] v) { v = "
+        "Neg(x) }> }");
+  };
+  const auto custom = [](absl::string_view alpha) {
+    return absl::StrCat(
+        "g (float[3] x) => (float[3] y) { a = Neg(x) y = acme.Scale <alpha = ", alpha, "> (a) }");
+  };
+  struct Case {
+    std::string first;
+    std::string second;
+  };
+  for (const Case& each : {Case{lstm("forward"), lstm("reverse")},
+                           Case{branch("Abs"), branch("Exp")}, Case{custom("1"), custom("2")}}) {
+    ASSERT_OK_AND_ASSIGN(const report::Comparison same, Compare(each.first, each.first));
+    EXPECT_TRUE(same.is_same) << each.first;
+    EXPECT_THAT(same.notes, Contains(HasSubstr("cannot be evaluated here")));
+    EXPECT_THAT(Compare(each.first, each.second),
+                HasReason(Reason::kModelUnsupported, HasSubstr("second.onnx: node '")))
+        << each.second;
+  }
+}
+
+// The size of `n` depends on values.
+TEST_F(CompareModelsTest, WhatComesBehindIsCompared) {
+  const auto tail = [](absl::string_view op) {
+    return absl::StrCat(
+        "g (float[3] x) => (float[1,M] y) { n = NonZero(x) c = Cast <to = 1> (n) y = ", op,
+        "(c) }");
+  };
+  ASSERT_OK_AND_ASSIGN(const report::Comparison same, Compare(tail("Neg"), tail("Neg")));
+  EXPECT_TRUE(same.is_same) << same.failure;
+  const auto other = Compare(tail("Neg"), tail("Abs"));
+  EXPECT_TRUE(!other.ok() || !other->is_same);
+}
+
+TEST_F(CompareModelsTest, WhatOnlyOneModelCanEvaluateIsNotCompared) {
+  const std::string known = "g (float[3] x) => (float[3] y) { a = Relu(x) y = Neg(a) }";
+  const std::string unknown = "g (float[3] x) => (float[3] y) { a = acme.Relu(x) y = Neg(a) }";
+  EXPECT_THAT(Compare(known, unknown), HasReason(Reason::kModelUnsupported));
+  EXPECT_THAT(Compare(unknown, known), HasReason(Reason::kModelUnsupported));
+}
+
+TEST_F(CompareModelsTest, MoreInputsWithDefaultsAreLeftOut) {
+  constexpr char kTwice[] = "g (float[3] x) => (float[3] y) { y = Add(x, x) }";
+  constexpr char kScaled[] =
+      "g (float[3] x, float w) => (float[3] y) <float w = {2}> { y = Mul(x, w) }";
+  ASSERT_OK_AND_ASSIGN(const report::Comparison same, Compare(kTwice, kScaled));
+  EXPECT_TRUE(same.is_same) << same.failure;
+  ASSERT_OK_AND_ASSIGN(
+      const report::Comparison other,
+      Compare(kTwice, "g (float[3] x, float w) => (float[3] y) <float w = {3}> { y = Mul(x, w) }"));
+  EXPECT_FALSE(other.is_same);
+}
+
+TEST_F(CompareModelsTest, FrozenInitializersAreConstantsInBoth) {
+  constexpr char kScaled[] =
+      "g (float[3] x, float w) => (float[3] y) <float w = {2}> { y = Mul(x, w) }";
+  for (const bool freeze : {false, true}) {
+    options_.freeze_initializers = freeze;
+    ASSERT_OK_AND_ASSIGN(const report::Comparison same, Compare(kScaled, kScaled));
+    EXPECT_TRUE(same.is_same) << same.failure;
+  }
+}
+
 TEST_F(CompareModelsTest, ModelsWithOtherInterfacesAreNotRun) {
   ASSERT_OK_AND_ASSIGN(const report::Comparison other,
                        Compare(kFirst, "g (float[N,3] z) => (float[N,3] y) { y = Neg(z) }"));
@@ -85,7 +173,7 @@ TEST_F(CompareModelsTest, ModelsWithOtherInterfacesAreNotRun) {
 }
 
 TEST_F(CompareModelsTest, WhatCannotBeReadIsNamed) {
-  const std::string good = testing::ModelAtOpset(17, kFirst).SerializeAsString();
+  const std::string good = Bytes(kFirst);
   const auto first = CompareBytes("no model", good);
   EXPECT_THAT(first, HasReason(Reason::kModelMalformed));
   EXPECT_THAT(first.status().message(), HasSubstr("first.onnx"));

@@ -46,19 +46,27 @@ int CountMatches(const egraph::Rule& rule, const egraph::EGraph& graph) {
   return sink.count();
 }
 
-// The rule without a guard. Counts the graphs in which it is searched and has a match that the
-// guard would have refused.
+// How often a rule was searched for in a graph that has a match without its guard, and in one of
+// which the guard refuses a match.
+struct Searches {
+  int with_matches = 0;
+  int refused = 0;
+};
+
+// The rule without a guard. Counts its searches.
 class Unguarded final : public egraph::Rule {
  public:
   Unguarded(std::unique_ptr<egraph::Rule> with, std::unique_ptr<egraph::Rule> without,
-            int* kept_out)
-      : with_(std::move(with)), without_(std::move(without)), kept_out_(*kept_out) {}
+            Searches* searches)
+      : with_(std::move(with)), without_(std::move(without)), searches_(*searches) {}
 
   const std::string& name() const override { return without_->name(); }
   const std::string& equation() const override { return without_->equation(); }
   std::vector<const egraph::Program*> programs() const override { return without_->programs(); }
   void Search(const egraph::EGraph& graph, egraph::MatchSink& sink) const override {
-    if (CountMatches(*with_, graph) < CountMatches(*without_, graph)) ++kept_out_;
+    const int matches = CountMatches(*without_, graph);
+    searches_.with_matches += matches > 0 ? 1 : 0;
+    searches_.refused += CountMatches(*with_, graph) < matches ? 1 : 0;
     without_->Search(graph, sink);
   }
   absl::StatusOr<bool> Apply(egraph::EGraph& graph, const egraph::Match& match,
@@ -69,11 +77,11 @@ class Unguarded final : public egraph::Rule {
  private:
   const std::unique_ptr<egraph::Rule> with_;
   const std::unique_ptr<egraph::Rule> without_;
-  int& kept_out_;
+  Searches& searches_;
 };
 
-RuleMaker MakerOf(const GuardedRule& guarded, int* kept_out) {
-  return [&guarded, kept_out](
+RuleMaker MakerOf(const GuardedRule& guarded, Searches* searches) {
+  return [&guarded, searches](
              domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
     domain->LimitOpset(rules::kNewestOpset);
     rules::Words words(domain);
@@ -84,7 +92,7 @@ RuleMaker MakerOf(const GuardedRule& guarded, int* kept_out) {
                               egraph::CompileRules(guarded.text, words.vocabulary()));
     QUOTIENT_ASSIGN_OR_RETURN(rules::RuleList without,
                               egraph::CompileRules(guarded.without, words.vocabulary()));
-    return std::make_shared<const Unguarded>(std::move(with[0]), std::move(without[0]), kept_out);
+    return std::make_shared<const Unguarded>(std::move(with[0]), std::move(without[0]), searches);
   };
 }
 
@@ -99,7 +107,7 @@ std::vector<model::Graph> GraphsOf(const std::string& rule) {
 }
 
 // What is known of a rule that is not refuted without its guard.
-std::string WhyNotRefuted(const Certificate& certificate, int kept_out) {
+std::string WhyNotRefuted(const Certificate& certificate, const Searches& searches) {
   std::string text = NameOf(certificate.tier);
   const std::string why = WhyNotHigher(certificate);
   if (certificate.tier == Tier::kNumeric) {
@@ -109,15 +117,15 @@ std::string WhyNotRefuted(const Certificate& certificate, int kept_out) {
                     Counted(certificate.instances, "graph"), " with numbers and ",
                     certificate.symbolic, " with symbols; ");
   }
-  if (kept_out == 0) return text + "no graph that was tried has what it refuses";
-  return absl::StrCat(text, "it refuses a match in ", kept_out, " of ",
-                      Counted(certificate.matched, "graph"), " that have one");
+  if (searches.refused == 0) return text + "no graph that was tried has what it refuses";
+  return absl::StrCat(text, "it refuses a match in ", searches.refused, " of ",
+                      searches.with_matches, " searches that find one");
 }
 
 std::string AnswerOf(const GuardedRule& guarded, int instances, uint64_t seed) {
-  int kept_out = 0;
+  Searches searches;
   const auto certificate =
-      Certify(MakerOf(guarded, &kept_out), GraphsOf(guarded.rule),
+      Certify(MakerOf(guarded, &searches), GraphsOf(guarded.rule),
               {.instances = instances, .symbolic = (instances + 1) / 2, .seed = seed});
   if (!certificate.ok()) return absl::StrCat(kFailed, certificate.status().message());
   if (certificate->tier == Tier::kRefuted) {
@@ -126,7 +134,7 @@ std::string AnswerOf(const GuardedRule& guarded, int instances, uint64_t seed) {
   if (certificate->tier == Tier::kNotApplied) {
     return absl::StrCat(kNotTried, WhyNotHigher(*certificate));
   }
-  return absl::StrCat(kNotRefuted, WhyNotRefuted(*certificate, kept_out));
+  return absl::StrCat(kNotRefuted, WhyNotRefuted(*certificate, searches));
 }
 
 }  // namespace

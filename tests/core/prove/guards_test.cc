@@ -63,7 +63,7 @@ TEST(NeedOf, WhatKeepsARuleFromUselessWorkIsNot) {
   EXPECT_EQ(product.need, Need::kNotRefuted);
   EXPECT_THAT(product.why,
               ContainsRegex("^exact in [0-9]+ graphs with numbers and [0-9]+ with symbols; it "
-                            "refuses a match in [1-9][0-9]* of [0-9]+ graphs that have one$"));
+                            "refuses a match in [1-9][0-9]* of [0-9]+ searches that find one$"));
   const GuardFinding smooth = FindingOf("softmax-parts", "smooth(?z)");
   EXPECT_EQ(smooth.need, Need::kNotRefuted);
   EXPECT_THAT(smooth.why, ContainsRegex("^numeric: differs: .*; not exact in .*; left open: "));

@@ -51,7 +51,7 @@ guards does that without each guard of a rule in turn. A line per guard: "needed
 without it, "needed to build" if its right side cannot be built without it, "not tried" if it applies in no
 graph even then, else "not refuted": it is there for rounding, for infinities and NaN, or for cost. The
 line goes on with what differs without the guard, or with the rule's tier without it, the graphs compared,
-and in how many of those with a match the guard refuses one.
+and in how many searches that find a match the guard refuses one.
 
 predecessors examines the rules of TASO and TENSAT (tests/core/prove/predecessors). A line per rule: whether
 it is sound, repaired by a side condition or refused, whether the rules here derive it, the instances in

@@ -106,7 +106,7 @@ right: Neg(Neg(?x)) => ?x
         self.assertEqual((0, ""), (ran.returncode, ran.stderr))
         self.assertRegex(ran.stdout, r"(?m)^mul-one +is\(\?c, 1\) +needed +differs: ")
         self.assertRegex(ran.stdout, r"(?m)^conv-sum +before\(\?a, \?b\) +not refuted +exact in \d+ graphs with numbers and "
-                                     r"\d+ with symbols; it refuses a match in \d+ of \d+ graphs that have one$")
+                                     r"\d+ with symbols; it refuses a match in \d+ of \d+ searches that find one$")
 
     def test_rules_of_predecessors(self):
         ran = check("predecessors", "--instances", 5, "--seed", 1)

@@ -1,7 +1,10 @@
 #include "core/report/comparison.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace quotient::report {
@@ -45,6 +48,16 @@ TEST(ComparisonText, OfDifferentModelsSaysWhereTheyPart) {
       "  note: something else\n");
 }
 
+TEST(ComparisonText, NumbersThatDifferLookDifferent) {
+  Comparison comparison = Different();
+  comparison.parted->first = 1234567;
+  comparison.parted->second = 1234568;
+  EXPECT_THAT(ToText(comparison), ::testing::HasSubstr("is 1234568 instead of 1234567"));
+  comparison.parted->first = std::nan("");
+  comparison.parted->second = 1.0 / 3;
+  EXPECT_THAT(ToText(comparison), ::testing::HasSubstr("is 0.3333333333333333 instead of nan"));
+}
+
 TEST(ComparisonText, NamesCannotForgeLines) {
   Comparison comparison = Different();
   comparison.parted->name = "h\nsame";
@@ -59,6 +72,12 @@ TEST(ComparisonJson, HasEverything) {
   EXPECT_EQ(json["parted"]["value"], "h");
   EXPECT_EQ(json["parted"]["second"], 0.25);
   EXPECT_EQ(json["output"], "output y");
+  Comparison infinite = Different();
+  infinite.max_relative_error = std::numeric_limits<double>::infinity();
+  infinite.parted->second = std::nan("");
+  const auto words = nlohmann::json::parse(ToJson(infinite));
+  EXPECT_EQ(words["max_relative_error"], "inf");
+  EXPECT_EQ(words["parted"]["second"], "nan");
   const auto same = nlohmann::json::parse(ToJson(Same()));
   EXPECT_TRUE(same["parted"].is_null());
   EXPECT_EQ(same["sizes"][1]["kind"], "the batch is empty");

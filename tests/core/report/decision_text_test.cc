@@ -58,6 +58,11 @@ TEST(DecisionTextTest, AGainThatRunsShowAndThatIsNotTakenIsExplained) {
   EXPECT_THAT(LinesOf({{.measured_percent = PercentRange{0.5, 0.6}, .pairs = 48}}),
               ElementsAre(testing::EndsWith("a gain of half a percent is not sure, as its place in "
                                             "memory may make as much")));
+  EXPECT_THAT(LinesOf({{.measured_percent = PercentRange{2, 8}, .pairs = 3},
+                       {.measured_percent = PercentRange{2, 8},
+                        .cpu_time_percent = PercentRange{0.6, 0.8},
+                        .pairs = 48}}),
+              testing::Each(testing::EndsWith("a gain of half a percent is not sure")));
 }
 
 TEST(DecisionTextTest, HowManyPairsOfRunsDecidedIsTold) {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "tests/support/graphs.h"
 
@@ -55,6 +59,26 @@ TEST_F(CheckerTest, LooksAtTwoOtherBindingsAndAnEmptyBatch) {
   const Verdict verdict = Check(kPooled);
   EXPECT_TRUE(verdict.passed) << verdict.failure;
   EXPECT_EQ(verdict.inputs, 6);  // The empty batch compares no inputs.
+}
+
+// The first value that differs is found at the binding and on the set that show the difference.
+TEST_F(CheckerTest, FindsWhereACandidateParts) {
+  const auto part = [this](absl::string_view text) {
+    const model::Graph graph = testing::MustParse(text);
+    const CutGraph cut = *CutAt(graph, measured_, 1, {});
+    const Verdict verdict = *checker_->Check({&graph, &cut}, {});
+    const auto first = checker_->Locate({&graph, &cut}, verdict, {});
+    EXPECT_TRUE(first.ok()) << first.status();
+    return std::pair(verdict.bound_at, first->has_value() ? (*first)->value : "");
+  };
+  constexpr char kOpen[] = "graph g { input x: float32[N,4] a = Abs(x) y = Exp(a) output y }";
+  Start(kOpen, {{"x", {1, 4}}});
+  EXPECT_EQ(part(kOpen), std::pair(-1, std::string()));
+  EXPECT_EQ(part("graph g { input x: float32[N,4] a = Neg(x) y = Exp(a) output y }"),
+            std::pair(0, std::string("a")));
+  Start("graph g { input x: float32[2,4] a = Abs(x) y = Exp(a) output y }", {{"x", {2, 4}}});
+  EXPECT_EQ(part("graph g { input x: float32[2,4] a = Abs(x) y = Sqrt(a) output y }"),
+            std::pair(-1, std::string("y")));
 }
 
 TEST_F(CheckerTest, ACandidateThatTakesOneBatchOnlyIsRefused) {
