@@ -9,6 +9,7 @@
 #include "core/onnx/external_reference.h"
 #include "core/onnx/function_key.h"
 #include "core/onnx/proto.h"
+#include "core/onnx/schema.h"
 #include "core/onnx/skeleton.h"
 #include "core/onnx/tensor_walk.h"
 
@@ -76,6 +77,20 @@ std::map<FunctionKey, std::string> BodiesOf(const ModelProto& model) {
   return bodies;
 }
 
+// The type without names of dimensions.
+std::string Nameless(TypeProto type) {
+  TypeProto* at = &type;
+  while (at->has_sequence_type() || at->has_optional_type()) {
+    at = at->has_sequence_type() ? at->mutable_sequence_type()->mutable_elem_type()
+                                 : at->mutable_optional_type()->mutable_elem_type();
+  }
+  if (at->has_tensor_type()) {
+    for (auto& dim : *at->mutable_tensor_type()->mutable_shape()->mutable_dim())
+      dim.clear_dim_param();
+  }
+  return type.SerializeAsString();
+}
+
 // The first key that both maps have with other values.
 template <typename Key, typename Value>
 std::optional<Key> FirstConflict(const std::map<Key, Value>& first,
@@ -112,15 +127,24 @@ std::string WhyContextsDiffer(const Model& first, const Model& second) {
   using Versions = std::map<std::string, int>;
   const Versions mine(first.skeleton->opaque_ops.begin(), first.skeleton->opaque_ops.end());
   const Versions others(second.skeleton->opaque_ops.begin(), second.skeleton->opaque_ops.end());
-  if (const auto op = FirstConflict(mine, others)) {
-    return absl::StrCat("the operator ", *op, " is of another version");
+  for (const auto& [op, opset] : mine) {
+    const auto found = others.find(op);
+    if (found != others.end() && !SameMeaning(op, opset, found->second)) {
+      return absl::StrCat("the operator ", op, " is of another version");
+    }
   }
   if (const auto domain = FirstConflict(OtherImports(first), OtherImports(second))) {
     return absl::StrCat("another version of the domain '", *domain, "' is imported");
   }
   const auto bodies = BodiesOf(first.skeleton->proto);
-  if (const auto key = FirstConflict(bodies, BodiesOf(second.skeleton->proto))) {
+  const auto others_bodies = BodiesOf(second.skeleton->proto);
+  if (const auto key = FirstConflict(bodies, others_bodies)) {
     return absl::StrCat("the function '", std::get<1>(*key), "' is another one");
+  }
+  for (const auto& [key, body] : bodies) {
+    if (!others_bodies.contains(key)) {
+      return absl::StrCat("there is no function '", std::get<1>(key), "' any more");
+    }
   }
   return "";
 }
@@ -129,7 +153,7 @@ bool DeclareSameInput(const Model& first, const Model& second, absl::string_view
   const TypeProto* const mine = TypeOfInput(first, name);
   const TypeProto* const other = TypeOfInput(second, name);
   if (mine == nullptr || other == nullptr) return mine == other;
-  return mine->SerializeAsString() == other->SerializeAsString();
+  return Nameless(*mine) == Nameless(*other);
 }
 
 }  // namespace quotient::onnx

@@ -18,8 +18,8 @@ bool SameContent(const model::Opaque& first, const model::Opaque& second);
 // or the body of a function. A sentence without a full stop; empty if there is no reason.
 std::string WhyContextsDiffer(const Model& first, const Model& second);
 
-// Whether both models declare the same type for an input of this name, whatever it is. Names of
-// dimensions count.
+// Whether both models declare the same type for an input of this name, whatever it is, but for
+// names of dimensions.
 bool DeclareSameInput(const Model& first, const Model& second, absl::string_view name);
 
 }  // namespace quotient::onnx

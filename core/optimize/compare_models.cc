@@ -46,6 +46,10 @@ class Comparer {
     result_.interface = InterfaceDifferences(wanted, *offered);
     if (!result_.interface.empty()) return std::move(result_);
     read_as_.unused_inputs = UnusedInputs(wanted.graph, offered->graph);
+    for (const model::ValueId id : wanted.graph.inputs) {
+      const model::Value& input = wanted.graph.value(id);
+      if (input.type.has_rank()) read_as_.input_types.emplace(input.name, input.type);
+    }
     QUOTIENT_RETURN_IF_ERROR(CompareValues(original, wanted.graph));
     return std::move(result_);
   }
@@ -98,15 +102,23 @@ class Comparer {
         {options_.verify_inputs, options_.seed, threads_, options_.assume_finite_inputs}, stop_);
     if (!checker.ok()) return About(first_, checker.status());
     const verify::Checked checked = {&other->model.graph, &other->cut};
-    QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict, checker->Check(checked, stop_));
-    if (!verdict.passed && !gone->empty()) {
-      return About(first_, MakeError(Reason::kModelUnsupported,
-                                     absl::StrCat("node '", gone->front(),
-                                                  "' cannot be evaluated here, and the other model "
-                                                  "has no node for this value")));
+    const absl::StatusOr<verify::Verdict> verdict = checker->Check(checked, stop_);
+    if (!verdict.ok()) return About(second_, verdict.status());
+    if (!verdict->passed) {
+      if (!gone->empty()) return About(first_, NotEvaluated(gone->front(), "the other has none"));
+      const std::string unknown = RestsOnUncomputed(original.cut, other->cut, verdict->output);
+      if (!unknown.empty()) return About(second_, NotEvaluated(unknown, verdict->failure));
     }
-    Describe(*checker, original, verdict);
-    return verdict.passed ? absl::OkStatus() : Locate(*checker, checked, verdict);
+    Describe(*checker, original, *verdict);
+    return verdict->passed ? absl::OkStatus() : Locate(*checker, checked, *verdict);
+  }
+
+  static absl::Status NotEvaluated(absl::string_view node, absl::string_view what) {
+    return MakeError(Reason::kModelUnsupported,
+                     absl::StrCat("node '", node,
+                                  "' cannot be evaluated here, so it is not known "
+                                  "whether the models are the same: ",
+                                  what));
   }
 
   void Describe(const verify::Checker& checker, const Prepared& original,
@@ -119,12 +131,13 @@ class Comparer {
     result_.tolerance = verdict.tolerance;
     DescribeSizes(checker, original, verdict);
     if (!checker.note().empty()) result_.notes.push_back(checker.note());
-    if (original.cut.cut_nodes > 0) {
+    if (original.cut.cut_nodes > 0 && verdict.passed) {
       result_.notes.push_back(
           absl::StrCat(Counted(original.cut.cut_nodes, "node"),
                        " cannot be evaluated here; the models have the same ones, and what they "
                        "read was compared"));
     }
+    if (!verdict.passed) return;  // What follows is about all sets of inputs.
     for (const std::string& output : verdict.never_finite) {
       result_.notes.push_back(
           absl::StrCat(output,

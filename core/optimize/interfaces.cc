@@ -20,6 +20,7 @@ using model::ValueId;
 
 std::vector<std::string> NamesOf(const Graph& graph, const std::vector<ValueId>& ids) {
   std::vector<std::string> names;
+  names.reserve(ids.size());
   for (const ValueId id : ids) names.push_back(graph.value(id).name);
   return names;
 }

@@ -44,16 +44,24 @@ void FreezeInputs(std::span<const std::string> names, model::Graph& graph) {
   }
 }
 
+void NarrowInputs(const std::map<std::string, model::TensorType>& types, model::Graph& graph) {
+  for (const model::ValueId id : graph.inputs) {
+    const auto found = types.find(graph.value(id).name);
+    if (found != types.end()) graph.value(id).type = found->second;
+  }
+}
+
 // Reads the model and infers its types. If the types of a node contradict each other, the node
 // becomes opaque and types are inferred again, because runtimes are less strict. That is done for
 // the first few such nodes.
 absl::Status ReadAndInfer(const ModelBytes& bytes, onnx::ReadOptions options, InputNames names,
-                          std::span<const std::string> unused_inputs, Prepared* prepared) {
+                          const ResultOptions& narrowed, Prepared* prepared) {
   constexpr size_t kMaxContradictions = 8;
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(prepared->model, onnx::Read(bytes.model, bytes.external_data,
                                                           onnx::Limits(), bytes.owner, options));
-    FreezeInputs(unused_inputs, prepared->model.graph);
+    FreezeInputs(narrowed.unused_inputs, prepared->model.graph);
+    NarrowInputs(narrowed.input_types, prepared->model.graph);
     prepared->graph = prepared->model.graph;
     if (names == InputNames::kForgotten) ForgetNames(prepared->graph);
     model::NodeId senseless;
@@ -104,7 +112,7 @@ absl::Status PrepareInto(const ModelFiles& files, const Options& options, int th
                          const StopCondition& stop, InputNames names, Prepared* prepared) {
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({files.model, files.external_data, nullptr},
                                         {.freeze_initializers = options.freeze_initializers}, names,
-                                        /*unused_inputs=*/{}, prepared));
+                                        /*narrowed=*/{}, prepared));
   prepared->stale_declarations = ops::StaleDeclarations(prepared->graph);
   if (!options.shapes.empty()) {
     QUOTIENT_RETURN_IF_ERROR(BindForGood(options.shapes, prepared->graph));
@@ -162,7 +170,7 @@ absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureSh
   Prepared prepared;
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result,
                                         {.freeze_initializers = options.freeze_initializers},
-                                        InputNames::kEqual, options.unused_inputs, &prepared));
+                                        InputNames::kEqual, options, &prepared));
   prepared.shapes = shapes;
   QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes.shapes, threads, stop, &prepared));
   return prepared;
@@ -172,7 +180,7 @@ absl::StatusOr<onnx::Model> ReadResult(const ModelBytes& result, const ResultOpt
   Prepared prepared;
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result,
                                         {.freeze_initializers = options.freeze_initializers},
-                                        InputNames::kEqual, options.unused_inputs, &prepared));
+                                        InputNames::kEqual, options, &prepared));
   return std::move(prepared.model);
 }
 

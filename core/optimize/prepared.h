@@ -70,6 +70,9 @@ struct ResultOptions {
   bool freeze_initializers = false;  // As in Options.
   // Inputs with defaults that nobody is going to give a value: they become constants.
   std::vector<std::string> unused_inputs;
+  // What inputs are going to get, by their names: these types take the place of the declared ones,
+  // which must be at least as general.
+  std::map<std::string, model::TensorType> input_types;
 };
 
 // Prepares a model that is compared with another one, with the shapes that this one is measured

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/reason.h"
 #include "core/onnx/sameness.h"
 #include "core/verify/cut.h"
@@ -33,6 +34,36 @@ bool AreSame(const Node& first, const Node& second) {
   if (first.is_opaque() != second.is_opaque()) return false;
   if (first.is_opaque()) return onnx::SameContent(*first.opaque, *second.opaque);
   return first.op == second.op && first.attributes == second.attributes;
+}
+
+// "LSTM_1" of "node LSTM_1 output 0" and of "node LSTM_1 input 2". Empty for other keys.
+std::string NodeOfKey(absl::string_view key) {
+  if (!absl::ConsumePrefix(&key, "node ")) return "";
+  const size_t input = key.rfind(" input ");
+  return std::string(
+      key.substr(0, input != absl::string_view::npos ? input : key.rfind(" output ")));
+}
+
+// A node whose output is a random input of the cut on which the output with this key depends.
+std::string NodeBehind(const verify::CutGraph& cut, const std::string& output) {
+  const auto found = std::ranges::find(cut.output_keys, output);
+  if (found == cut.output_keys.end()) return "";
+  std::vector<bool> needed(cut.graph.values.size(), false);
+  needed[cut.graph.outputs[found - cut.output_keys.begin()].value()] = true;
+  for (size_t n = cut.graph.nodes.size(); n-- > 0;) {
+    const Node& node = cut.graph.nodes[n];
+    const auto is_needed = [&](model::ValueId id) { return id.valid() && needed[id.value()]; };
+    if (std::ranges::none_of(node.outputs, is_needed)) continue;
+    for (const model::ValueId id : node.inputs) {
+      if (id.valid()) needed[id.value()] = true;
+    }
+  }
+  for (size_t i = 0; i < cut.input_keys.size(); ++i) {
+    if (!needed[cut.graph.inputs[i].value()]) continue;
+    std::string node = NodeOfKey(cut.input_keys[i]);
+    if (!node.empty()) return node;
+  }
+  return "";
 }
 
 absl::Status NotComparable(const std::string& key, const Node& node, absl::string_view why) {
@@ -78,6 +109,14 @@ absl::StatusOr<std::vector<std::string>> CompareUncomputed(const Prepared& first
   if (why.empty()) return gone;
   return MakeError(Reason::kModelUnsupported,
                    absl::StrCat("nodes cannot be evaluated here, and ", why));
+}
+
+std::string RestsOnUncomputed(const verify::CutGraph& first, const verify::CutGraph& second,
+                              const std::string& output) {
+  std::string node = NodeOfKey(output);
+  if (node.empty()) node = NodeBehind(first, output);
+  if (node.empty()) node = NodeBehind(second, output);
+  return node;
 }
 
 }  // namespace quotient::optimize

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/onnx/reader.h"
 #include "core/optimize/prepared.h"
+#include "core/verify/cut.h"
 
 namespace quotient::optimize {
 
@@ -21,5 +22,11 @@ absl::Status CheckDefaults(const onnx::Model& model);
 // nobody knows. Fails with MODEL_UNSUPPORTED, naming what cannot be compared.
 absl::StatusOr<std::vector<std::string>> CompareUncomputed(const Prepared& first,
                                                            const Prepared& second);
+
+// The key of a node that cannot be evaluated and that a difference at this output (CutGraph) rests
+// on: it reads the output, or the output depends on what it computes, for which random values stand
+// in both models. Empty if there is none, so that the difference is one of the models.
+std::string RestsOnUncomputed(const verify::CutGraph& first, const verify::CutGraph& second,
+                              const std::string& output);
 
 }  // namespace quotient::optimize

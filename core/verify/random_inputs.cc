@@ -225,9 +225,9 @@ class Integers {
   }
 
   uint64_t Largest() const {
-    const bool is_small = model::DTypeBits(type_.dtype) < 16;
-    return static_cast<uint64_t>(is_small ? std::min<int64_t>(draw_.largest_integer, 127)
-                                          : draw_.largest_integer);
+    if (model::DTypeBits(type_.dtype) >= 16) return static_cast<uint64_t>(draw_.largest_integer);
+    const int64_t most = IsUnsigned(type_.dtype) ? 255 : 127;
+    return static_cast<uint64_t>(std::min(draw_.largest_integer, most));
   }
 
   // Most likely these integers are a mask or a small choice, so they are ones and zeros. The first

@@ -142,6 +142,43 @@ TEST_F(CompareModelsTest, WhatOnlyOneModelCanEvaluateIsNotCompared) {
   EXPECT_THAT(Compare(unknown, known), HasReason(Reason::kModelUnsupported));
 }
 
+// Random values stand for what it computes, and what it reads need not make a difference.
+TEST_F(CompareModelsTest, WhatRestsOnSuchANodeIsNotKnown) {
+  const auto with = [](absl::string_view nodes) {
+    return absl::StrCat("g (float[3] x) => (float[3] y, float[3] z) { ", nodes, " }");
+  };
+  const std::string first = with("a = Abs(x) h = acme.F(a) y = Neg(h) z = Exp(x)");
+  for (const char* nodes : {"a = Neg(x) h = acme.F(a) y = Neg(h) z = Exp(x)",
+                            "a = Abs(x) h = acme.F(a) y = Abs(h) z = Exp(x)",
+                            "a = Abs(x) h = acme.F(a, x) y = Neg(h) z = Exp(x)"}) {
+    EXPECT_THAT(Compare(first, with(nodes)),
+                HasReason(Reason::kModelUnsupported, HasSubstr("second.onnx: node '")))
+        << nodes;
+  }
+  ASSERT_OK_AND_ASSIGN(const report::Comparison other,
+                       Compare(first, with("a = Abs(x) h = acme.F(a) y = Neg(h) z = Sqrt(x)")));
+  EXPECT_EQ(other.output, "output z");
+}
+
+// A caller of the first gives no others.
+TEST_F(CompareModelsTest, TheSecondMayTakeMoreSizes) {
+  constexpr char kFixed[] = "g (float[4,8] x) => (float[4,8] y) { y = Relu(x) }";
+  ASSERT_OK_AND_ASSIGN(const report::Comparison same,
+                       Compare(kFixed, "g (float[N,8] x) => (float[N,8] y) { y = Relu(x) }"));
+  EXPECT_TRUE(same.is_same) << same.failure;
+}
+
+TEST_F(CompareModelsTest, AnotherOpsetIsTheSameWhereOperatorsAre) {
+  const auto at = [](int opset) {
+    return testing::ModelAtOpset(opset,
+                                 "g (float[S,1,2] x, float[1,8,2] w, float[1,8,2] r) => "
+                                 "(float[S,1,1,2] h) { h = LSTM <hidden_size = 2> (x, w, r) }")
+        .SerializeAsString();
+  };
+  ASSERT_OK_AND_ASSIGN(const report::Comparison same, CompareBytes(at(14), at(17)));
+  EXPECT_TRUE(same.is_same);
+}
+
 TEST_F(CompareModelsTest, MoreInputsWithDefaultsAreLeftOut) {
   constexpr char kTwice[] = "g (float[3] x) => (float[3] y) { y = Add(x, x) }";
   constexpr char kScaled[] =
