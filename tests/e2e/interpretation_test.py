@@ -156,7 +156,7 @@ class InterpretationTest(harness.TestCase):
     def optimized(self, model, *more):
         onnx.save(model, self.folder / "in.onnx")
         result = self.quotient("optimize", "in.onnx", "-o", "out.onnx", "--local", "--device",
-                               "model:h200", "--budget", "2s", "--report", "report.json", *more)
+                               "model:h200", "--budget", "20s", "--report", "report.json", *more)
         self.assert_code(result, 0)
         report = json.loads((self.folder / "report.json").read_text())
         return onnx.load(self.folder / "out.onnx"), report
