@@ -110,7 +110,8 @@ class Comparer {
       if (!unknown.empty()) return About(second_, NotEvaluated(unknown, verdict->failure));
     }
     Describe(*checker, original, *verdict);
-    return verdict->passed ? absl::OkStatus() : Locate(*checker, checked, *verdict);
+    if (!verdict->passed) Locate(*checker, checked, *verdict);
+    return absl::OkStatus();
   }
 
   static absl::Status NotEvaluated(absl::string_view node, absl::string_view what) {
@@ -131,13 +132,13 @@ class Comparer {
     result_.tolerance = verdict.tolerance;
     DescribeSizes(checker, original, verdict);
     if (!checker.note().empty()) result_.notes.push_back(checker.note());
-    if (original.cut.cut_nodes > 0 && verdict.passed) {
+    if (!verdict.passed) return;  // What follows is about all sets of inputs.
+    if (original.cut.cut_nodes > 0) {
       result_.notes.push_back(
           absl::StrCat(Counted(original.cut.cut_nodes, "node"),
-                       " cannot be evaluated here; the models have the same ones, and what they "
-                       "read was compared"));
+                       " cannot be evaluated here; those that both models have are the same, and "
+                       "what they read was compared"));
     }
-    if (!verdict.passed) return;  // What follows is about all sets of inputs.
     for (const std::string& output : verdict.never_finite) {
       result_.notes.push_back(
           absl::StrCat(output,
@@ -166,12 +167,12 @@ class Comparer {
   }
 
   // The verdict stands whether or not there is time and memory to find that.
-  absl::Status Locate(const verify::Checker& checker, const verify::Checked& checked,
-                      const verify::Verdict& verdict) {
+  void Locate(const verify::Checker& checker, const verify::Checked& checked,
+              const verify::Verdict& verdict) {
     using Found = absl::StatusOr<std::optional<verify::FirstDifference>>;
     const Found first = WithinMemory([&] { return checker.Locate(checked, verdict, stop_); },
                                      [] { return Found(std::nullopt); });
-    if (!first.ok() || !first->has_value()) return absl::OkStatus();
+    if (!first.ok() || !first->has_value()) return;
     const verify::FirstDifference& parted = **first;
     result_.parted = {.name = parted.value,
                       .op = parted.op,
@@ -179,7 +180,6 @@ class Comparer {
                       .first = parted.original,
                       .second = parted.other,
                       .agreeing = parted.agreeing};
-    return absl::OkStatus();
   }
 
   const ModelFiles& first_;

@@ -44,10 +44,13 @@ std::string NodeOfKey(absl::string_view key) {
       key.substr(0, input != absl::string_view::npos ? input : key.rfind(" output ")));
 }
 
-// A node whose output is a random input of the cut on which the output with this key depends.
+// A node that was cut out and on whose output the one with this key depends.
 std::string NodeBehind(const verify::CutGraph& cut, const std::string& output) {
   const auto found = std::ranges::find(cut.output_keys, output);
-  if (found == cut.output_keys.end()) return "";
+  if (found == cut.output_keys.end()) {
+    const auto link = cut.links.find(output);
+    return link == cut.links.end() ? "" : NodeOfKey(link->second);
+  }
   std::vector<bool> needed(cut.graph.values.size(), false);
   needed[cut.graph.outputs[found - cut.output_keys.begin()].value()] = true;
   for (size_t n = cut.graph.nodes.size(); n-- > 0;) {

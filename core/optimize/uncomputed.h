@@ -17,9 +17,9 @@ absl::Status CheckDefaults(const onnx::Model& model);
 
 // Whether what cannot be evaluated of two models is the same in both, so that comparing the rest
 // says whether they are the same: nodes that are cut out, by the names of their first outputs. Both
-// are prepared with the same shapes. Returns the names of nodes of `first`
-// that `second` does without: if it computes the same all the same, they do not matter, and if not,
-// nobody knows. Fails with MODEL_UNSUPPORTED, naming what cannot be compared.
+// are prepared with the same shapes. Returns the names of nodes of `first` that `second` does
+// without: if it computes the same all the same, they do not matter, and if not, nobody knows.
+// Fails with MODEL_UNSUPPORTED, naming what cannot be compared.
 absl::StatusOr<std::vector<std::string>> CompareUncomputed(const Prepared& first,
                                                            const Prepared& second);
 

@@ -64,7 +64,7 @@ class Kept {
 
 FirstDifference Describe(const std::string& name, const std::string& op, const Tensor& original,
                          const Tensor& other, const Difference& difference) {
-  FirstDifference first{.value = name, .op = op, .relative_error = difference.relative_error};
+  FirstDifference first{.value = name, .op = op};
   if (original.type() != other.type() || difference.index < 0) return first;
   first.element = ElementText(original.type(), difference.index);
   first.original = original.GetDouble(difference.index);

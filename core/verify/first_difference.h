@@ -18,7 +18,6 @@ namespace quotient::verify {
 struct FirstDifference {
   std::string value;  // Its name in both graphs.
   std::string op;     // The operator that computes it in the other graph.
-  double relative_error = 0;
   // The element that differs most, and its number in both. Empty and 0 if the types differ.
   std::string element;  // "[1,3]"
   double original = 0;

@@ -27,10 +27,10 @@ class TestsAreBuiltTest(unittest.TestCase):
             build = pathlib.Path(directory).resolve()
             batch = build / "Unity/unity_0_cxx.cxx"
             batch.parent.mkdir()
-            batch.write_text('/* generated */\n#include "/root/tests/a_test.cc"\n')
+            batch.write_text('/* generated */\n#include "/repo/tests/a_test.cc"\n')
             (build / "compile_commands.json").write_text(json.dumps(
-                [{"directory": str(build), "file": file} for file in ("/root/tests/b_test.cc", str(batch))]))
-            self.assertLessEqual({pathlib.Path("/root/tests/a_test.cc"), pathlib.Path("/root/tests/b_test.cc")},
+                [{"directory": str(build), "file": file} for file in ("/repo/tests/b_test.cc", str(batch))]))
+            self.assertLessEqual({pathlib.Path("/repo/tests/a_test.cc"), pathlib.Path("/repo/tests/b_test.cc")},
                                  tests_are_built.compiled_files(build))
 
     def test_leaves_out_what_cannot_be_built(self):

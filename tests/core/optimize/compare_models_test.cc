@@ -155,6 +155,11 @@ TEST_F(CompareModelsTest, WhatRestsOnSuchANodeIsNotKnown) {
                 HasReason(Reason::kModelUnsupported, HasSubstr("second.onnx: node '")))
         << nodes;
   }
+  EXPECT_THAT(Compare(with("y = acme.F(x) z = acme.G(x)"), with("z = acme.F(x) y = acme.G(x)")),
+              HasReason(Reason::kModelUnsupported));
+  EXPECT_THAT(Compare(with("h = acme.F(x) y = Identity(h) z = acme.G(x)"),
+                      with("h = acme.F(x) z = acme.G(x) y = Identity(z)")),
+              HasReason(Reason::kModelUnsupported));
   ASSERT_OK_AND_ASSIGN(const report::Comparison other,
                        Compare(first, with("a = Abs(x) h = acme.F(a) y = Neg(h) z = Sqrt(x)")));
   EXPECT_EQ(other.output, "output z");
