@@ -130,6 +130,25 @@ const Command kCommands[] = {
      "snapshot make them equal.",
      {"quotient bisect m.onnx --check ./test.sh --budget 10s",
       "quotient bisect m.onnx --check 'python3 test.py --model' --device model:h200 --json"}},
+    {kSimplify,
+     "simplify",
+     "MODEL.onnx [OUT.onnx]",
+     2,
+     Completion::kModelFile,
+     {},
+     "make a model smaller, the same way everywhere: nothing is timed, no device is asked",
+     "Computes what is constant, removes what changes nothing, merges scales and shifts into "
+     "weights,\n"
+     "and writes the types of inner values. The opset stays as it is, and so do inputs, outputs, "
+     "open\n"
+     "dimensions and the names of what stays. Equal models give equal bytes on all machines. OUT "
+     "is\n"
+     "checked against the model as results of 'quotient optimize' are, and never does more work.\n"
+     "Works in this process.",
+     {"quotient simplify model.onnx simplified.onnx",
+      "quotient simplify model.onnx -o simplified.onnx --keep /encoder/output --json",
+      "quotient simplify m.onnx -o s.onnx --shape input=1,3,224,224 --max-bytes-folded 65536"},
+     /*optional_positionals=*/1},
     {kCheck,
      "check",
      "FIRST.onnx SECOND.onnx",
@@ -169,7 +188,7 @@ const Command kCommands[] = {
      "and what it did and saved so far.",
      {"quotient rules", "quotient rules max-relu", "quotient rules --json",
       "quotient rules --stats", "quotient rules --stats-from quotient-data/rules.db --json"},
-     /*positional_is_optional=*/true},
+     /*optional_positionals=*/1},
     {kVersion,
      "version",
      "",

@@ -27,6 +27,7 @@ enum CommandBit : unsigned {
   kRules = 1u << 11,
   kBisect = 1u << 12,
   kCheck = 1u << 13,
+  kSimplify = 1u << 14,
 };
 
 // What a shell should offer as completions of a value.
@@ -36,13 +37,13 @@ struct Command {
   CommandBit bit;
   const char* name;
   const char* positional;  // As shown in the usage; empty if there is none.
-  int positional_count;    // Exact number of positional arguments, unless they may be left out.
+  int positional_count;    // Number of positional arguments, those that may be left out included.
   Completion completion;   // Completion of the positional argument.
   std::vector<std::string> choices;  // Its values, if `completion` is kChoices.
   const char* summary;
   const char* description;  // Text of the help between usage and options.
   std::vector<const char*> examples;
-  bool positional_is_optional = false;
+  int optional_positionals = 0;  // How many of them, the last ones, may be left out.
 };
 
 std::span<const Command> Commands();

@@ -22,6 +22,7 @@ absl::Status RunProfile(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunSnapshot(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunBisect(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunRules(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunSimplify(const Settings& settings, client::Interrupt* interrupt);
 // The exit code tells whether the models are the same.
 absl::StatusOr<ExitCode> RunCheck(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunVersion(const Settings& settings, client::Interrupt* interrupt);

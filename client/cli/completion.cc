@@ -151,7 +151,8 @@ std::string ZshScript() {
     for (const Option* option : OptionsOf(command)) absl::StrAppend(&script, ZshOption(*option));
     for (int at = 1; at <= command.positional_count; ++at) {
       const bool is_last = at == command.positional_count;
-      absl::StrAppend(&script, "        '", at, ":", command.positional_is_optional ? ":" : "",
+      absl::StrAppend(&script, "        '", at, ":",
+                      at > command.positional_count - command.optional_positionals ? ":" : "",
                       ZshQuoted(command.positional), ":",
                       ZshValue(command.completion, command.choices), "'", is_last ? "\n" : " \\\n");
     }

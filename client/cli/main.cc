@@ -52,6 +52,8 @@ Run RunOf(CommandBit command) {
       return &RunBisect;
     case kRules:
       return &RunRules;
+    case kSimplify:
+      return &RunSimplify;
     case kCheck:
       break;  // See RunCommand.
     case kVersion:

@@ -21,15 +21,6 @@
 namespace quotient::cli {
 namespace {
 
-// Returns the model's external data. Borrows the model.
-OriginalData DataOf(const client::LocalModel& model) {
-  OriginalData data{.folder = model.folder(), .files = {}};
-  for (const auto& [location, file] : model.external()) {
-    data.files[location] = [bytes = file->bytes()](ResultSource::Sink sink) { return sink(bytes); };
-  }
-  return data;
-}
-
 // Withdraws the submission. Uses an interrupt of its own, since the user's was triggered already.
 absl::Status Withdraw(const Settings& settings, const Submitted& submitted) {
   client::Interrupt interrupt;
@@ -64,7 +55,7 @@ absl::Status OptimizeRemotely(const client::LocalModel& model, const Settings& s
       submitted.disposition == v1::SubmitJobResponse::CACHE_HIT ? ": result of an equal job" : ""));
   QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, WaitForJob(settings, submitted, remote, &view));
   QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));
-  return output->Write(*NewRemoteResult(&job.result(), remote.blobs.get()), DataOf(model));
+  return output->Write(*NewRemoteResult(&job.result(), remote.blobs.get()), ExternalDataOf(model));
 }
 
 absl::Status OptimizeHere(const client::LocalModel& model, const Settings& settings,
@@ -74,7 +65,7 @@ absl::Status OptimizeHere(const client::LocalModel& model, const Settings& setti
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ResultSource> result,
                             OptimizeLocally(model, settings, interrupt, &view));
   view.Clear();
-  return output->Write(*result, DataOf(model));
+  return output->Write(*result, ExternalDataOf(model));
 }
 
 absl::StatusOr<std::string> InspectRemotely(const client::LocalModel& model,
@@ -93,7 +84,7 @@ absl::Status RunOptimize(const Settings& parsed, client::Interrupt* interrupt) {
   QUOTIENT_ASSIGN_OR_RETURN(const Settings settings, WithDeviceSnapshot(parsed));
   QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
                             client::LocalModel::Open(settings.positional[0]));
-  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, DataOf(model)));
+  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, ExternalDataOf(model)));
   return settings.local ? OptimizeHere(model, settings, interrupt, &output)
                         : OptimizeRemotely(model, settings, interrupt, &output);
 }

@@ -50,7 +50,7 @@ std::vector<Option> FileOptions() {
       {.name = "output",
        .short_name = 'o',
        .value = "OUT.onnx",
-       .commands = kOptimize | kResult,
+       .commands = kOptimize | kResult | kSimplify,
        .completion = Completion::kModelFile,
        .help = "where the optimized model goes; replaced as a whole or not at all",
        .apply = [](V value, S* s) { return SetText(value, &s->output); }},
@@ -87,12 +87,13 @@ std::vector<Option> FileOptions() {
   };
 }
 
-// The commands that accept an option of a job: 'bisect' has no report, and a profile and a
-// comparison depend on some options only.
+// The commands that accept an option of a job: 'bisect' has no report, and a profile, a comparison
+// and simplifying depend on some options only.
 unsigned CommandsOf(const optimize::JobOption& option) {
   if (option.is_of_report) return kRun;
   return kRun | kBisect | (option.is_of_running ? kProfile : 0u) |
-         (option.is_of_checking ? kCheck : 0u);
+         (option.is_of_checking ? kCheck | kSimplify : 0u) |
+         (option.is_of_simplifying ? kSimplify : 0u);
 }
 
 // An option of a job.
@@ -207,7 +208,8 @@ std::vector<Option> OtherOptions() {
        .help = "list at most so many; default 20",
        .apply = [](V value, S* s) { return SetInteger(value, &s->limit); }},
       {.name = "json",
-       .commands = kRemote | kBisect | kCheck | kProfile | kSnapshot | kRules | kVersion,
+       .commands =
+           kRemote | kBisect | kCheck | kSimplify | kProfile | kSnapshot | kRules | kVersion,
        .help = "print JSON for programs",
        .apply = [](V, S* s) { return Set(&s->json); }},
       {.name = "help",

@@ -80,6 +80,14 @@ std::string ExternalLocation(const std::string& output) {
   return absl::StrCat(os::BaseName(output.empty() ? "model.onnx" : output), ".data");
 }
 
+OriginalData ExternalDataOf(const client::LocalModel& model) {
+  OriginalData data{.folder = model.folder(), .files = {}};
+  for (const auto& [location, file] : model.external()) {
+    data.files[location] = [bytes = file->bytes()](ModelSource::Sink sink) { return sink(bytes); };
+  }
+  return data;
+}
+
 absl::StatusOr<Output> Output::Prepare(const Settings& settings, const OriginalData& original) {
   Output output;
   output.model_path_ = settings.output;
@@ -95,7 +103,7 @@ absl::StatusOr<Output> Output::Prepare(const Settings& settings, const OriginalD
   return output;
 }
 
-absl::Status Output::WriteData(ResultSource& source, const OriginalData& original) {
+absl::Status Output::WriteData(ModelSource& source, const OriginalData& original) {
   const std::string location = source.external_location();
   if (!IsPlainName(location) || location == os::BaseName(model_path_)) {
     return MakeError(Reason::kInternal,
@@ -106,7 +114,7 @@ absl::Status Output::WriteData(ResultSource& source, const OriginalData& origina
   // A file named after the output comes from an earlier run and may be replaced.
   const bool may_replace = location == ExternalLocation(model_path_);
   return WriteBeside(location, may_replace,
-                     [&](ResultSource::Sink sink) { return source.ExternalData(sink); });
+                     [&](ModelSource::Sink sink) { return source.ExternalData(sink); });
 }
 
 absl::Status Output::CopyData(const OriginalData& original) {
@@ -155,17 +163,22 @@ absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::string html, source.ReportHtml());
     QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(html, *html_));
   }
+  const bool is_original = report.outcome == report::Outcome::kNoImprovement;
+  QUOTIENT_RETURN_IF_ERROR(WriteModel(source, original, is_original));
+  std::fputs((json_ ? json : Printable(report::ToTable(report))).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+absl::Status Output::WriteModel(ModelSource& source, const OriginalData& original,
+                                bool is_original) {
   if (model_ != nullptr) {
-    const bool is_original = report.outcome == report::Outcome::kNoImprovement;
     if (!source.external_location().empty()) QUOTIENT_RETURN_IF_ERROR(WriteData(source, original));
     if (is_original) QUOTIENT_RETURN_IF_ERROR(CopyData(original));
     QUOTIENT_RETURN_IF_ERROR(
         source.Model([this](absl::string_view bytes) { return model_->Append(bytes); }));
     QUOTIENT_RETURN_IF_ERROR(model_->Seal());
   }
-  QUOTIENT_RETURN_IF_ERROR(Commit());
-  std::fputs((json_ ? json : Printable(report::ToTable(report))).c_str(), stdout);
-  return absl::OkStatus();
+  return Commit();
 }
 
 // The model is renamed last, so that its weights exist when it appears.

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/settings.h"
+#include "client/cpp/model_files.h"
 #include "core/os/atomic_file.h"
 
 namespace quotient::cli {
@@ -20,16 +21,21 @@ namespace quotient::cli {
 // Returns the name of a result's external data file: the model's file name and ".data".
 std::string ExternalLocation(const std::string& output);
 
-// The bytes of a result, which are in this process or on a server.
-class ResultSource {
+// The bytes of a model that a command made.
+class ModelSource {
  public:
   using Sink = absl::FunctionRef<absl::Status(absl::string_view)>;
 
-  virtual ~ResultSource() = default;
+  virtual ~ModelSource() = default;
   virtual absl::Status Model(Sink sink) = 0;
   virtual absl::Status ExternalData(Sink sink) = 0;
   // Empty if the weights are inside the model.
   virtual std::string external_location() const = 0;
+};
+
+// The bytes of a job's result, which are in this process or on a server.
+class ResultSource : public ModelSource {
+ public:
   virtual absl::StatusOr<std::string> ReportJson() = 0;
   virtual absl::StatusOr<std::string> ReportHtml() = 0;
 };
@@ -39,8 +45,11 @@ class ResultSource {
 struct OriginalData {
   std::string folder;  // The folder of the original; empty if its files have to be fetched.
   // By location. Locations are relative and contain no "..".
-  std::map<std::string, std::function<absl::Status(ResultSource::Sink)>> files;
+  std::map<std::string, std::function<absl::Status(ModelSource::Sink)>> files;
 };
+
+// That of a model here. Borrows the model.
+OriginalData ExternalDataOf(const client::LocalModel& model);
 
 class Output {
  public:
@@ -51,11 +60,14 @@ class Output {
   // Writes all files, the model last, and prints the report. Fails with OPTION_INVALID if the
   // result's weights would replace external data of the original.
   absl::Status Write(ResultSource& source, const OriginalData& original);
+  // Writes the model alone, after its weights, and gives all files their names. `is_original`:
+  // whether it is the original byte for byte. Fails as Write does.
+  absl::Status WriteModel(ModelSource& source, const OriginalData& original, bool is_original);
 
  private:
-  absl::Status WriteData(ResultSource& source, const OriginalData& original);
+  absl::Status WriteData(ModelSource& source, const OriginalData& original);
   absl::Status CopyData(const OriginalData& original);
-  using Reader = std::function<absl::Status(ResultSource::Sink)>;
+  using Reader = std::function<absl::Status(ModelSource::Sink)>;
   absl::Status WriteBeside(const std::string& location, bool may_replace, const Reader& read);
   // Gives all files their final names, when the bytes of all are on disk.
   absl::Status Commit();

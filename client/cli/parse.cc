@@ -51,6 +51,10 @@ class Parser {
         QUOTIENT_RETURN_IF_ERROR(TakeOption(argument));
       }
     }
+    if (command_.bit == kSimplify && settings_.positional.size() == 2) {
+      if (Given("output")) return Invalid("OUT.onnx: given twice, as an argument and by --output");
+      settings_.output = settings_.positional[1];
+    }
     // Who names the library wants it to be used, and not another device if it is not there.
     if (Given("onnxruntime") && !Given("device")) {
       settings_.options.device = kernels::onnxruntime::kCpuDevice;
@@ -87,7 +91,7 @@ class Parser {
   absl::Status CheckWhole() const {
     if (settings_.help) return absl::OkStatus();
     const auto count = static_cast<int>(settings_.positional.size());
-    const int least = command_.positional_is_optional ? 0 : command_.positional_count;
+    const int least = command_.positional_count - command_.optional_positionals;
     if (count < least) return Invalid(absl::StrCat("missing: ", command_.positional));
     if (count > command_.positional_count) {
       return Invalid(absl::StrCat("unexpected '", Escaped(settings_.positional.back()), "'"));
@@ -107,6 +111,7 @@ class Parser {
     if (Given("onnxruntime")) QUOTIENT_RETURN_IF_ERROR(CheckLibraryIsUsed());
     if (settings_.output.empty()) {
       if (command_.bit == kOptimize) return Invalid("missing: -o OUT.onnx");
+      if (command_.bit == kSimplify) return Invalid("missing: OUT.onnx");
       if (command_.bit == kSnapshot) return Invalid("missing: -o FILE");
     }
     if (command_.bit == kBisect && settings_.check.empty()) return Invalid("missing: --check CMD");
@@ -140,7 +145,8 @@ class Parser {
         {"--timings", settings_.timings}};
     const std::pair<absl::string_view, std::string> outputs[] = {
         {"--output", settings_.output},
-        {"the weights of --output", command_.bit == kOptimize ? data : ""},
+        {"the weights of --output",
+         command_.bit == kOptimize || command_.bit == kSimplify ? data : ""},
         {"--report", settings_.report},
         {"--html", settings_.html}};
     for (const auto& [input, from] : inputs) {

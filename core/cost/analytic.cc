@@ -53,6 +53,10 @@ absl::StatusOr<std::unique_ptr<CostModel>> NewAnalyticCostModel(absl::string_vie
   return std::make_unique<AnalyticCostModel>(*sheet);
 }
 
+std::unique_ptr<CostModel> NewAnalyticCostModel(const DeviceSheet& sheet) {
+  return std::make_unique<AnalyticCostModel>(sheet);
+}
+
 std::vector<std::string> AnalyticDevices() {
   std::vector<std::string> names;
   for (const DeviceSheet& sheet : AllDeviceSheets()) names.emplace_back(sheet.name);

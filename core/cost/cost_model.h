@@ -89,6 +89,8 @@ std::unique_ptr<CostModel> NewCalibratedCostModel(CostModel* model, const GraphC
 // Costs of a device by its data sheet alone: "model:h200" (TF32) or "model:h200-strict32".
 // DEVICE_NOT_PRESENT for a name without a row in the table. Deterministic.
 absl::StatusOr<std::unique_ptr<CostModel>> NewAnalyticCostModel(absl::string_view device);
+// The same for the device of any sheet, which is used as a whole.
+std::unique_ptr<CostModel> NewAnalyticCostModel(const DeviceSheet& sheet);
 // The names that NewAnalyticCostModel accepts.
 std::vector<std::string> AnalyticDevices();
 

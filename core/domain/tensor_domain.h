@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -144,6 +145,11 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // Allows an operator because the model uses it.
   void AllowOperator(absl::string_view name);
 
+  // Rules fold no constants, from now on, that have more bytes than this and than those that they
+  // come from.
+  void LimitConstants(int64_t max_bytes) { max_constant_bytes_ = max_bytes; }
+  int64_t max_constant_bytes() const { return max_constant_bytes_; }
+
   // Number of unions refused because the types differ. Each one shows that a rule is wrong.
   int64_t refused_unions() const { return refused_unions_; }
 
@@ -184,6 +190,7 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   egraph::ClassLog<ClassData> log_;
   std::vector<ClassId> changed_;  // Since the last TakeChanged.
   int max_opset_ = 1 << 20;
+  int64_t max_constant_bytes_ = std::numeric_limits<int64_t>::max();
   int64_t refused_unions_ = 0;
 };
 

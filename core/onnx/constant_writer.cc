@@ -17,25 +17,28 @@ namespace quotient::onnx {
 
 using model::Tensor;
 
-ConstantWriter::ConstantWriter(const Skeleton& skeleton, ValueNames& names, GraphProto* graph)
-    : skeleton_(skeleton), names_(names), graph_(graph) {}
+ConstantWriter::ConstantWriter(const Skeleton& skeleton, ValueNames& names,
+                               bool prefers_initializers, GraphProto* graph)
+    : skeleton_(skeleton),
+      names_(names),
+      may_add_initializers_(skeleton.proto.ir_version() >= 4),
+      prefers_initializers_(prefers_initializers && may_add_initializers_),
+      graph_(graph) {}
 
 void ConstantWriter::Define(const std::string& name, const Tensor& tensor) {
   if (defined_.contains(name)) return;
   const auto original = skeleton_.constants.find(name);
   if (original != skeleton_.constants.end() &&
       model::SameContent(original->second.tensor, tensor)) {
-    if (original->second.initializer >= 0) {
-      DefineOriginal(original->second.initializer);
-    } else {
+    if (original->second.initializer >= 0) return DefineOriginal(original->second.initializer);
+    if (!prefers_initializers_) {
       defined_.insert(name);
       *graph_->add_node() = skeleton_.proto.graph().node(original->second.node);
+      return;
     }
-    return;
   }
   defined_.insert(name);
-  // Before IR version 4 an initializer had to be an input as well, and inputs do not change.
-  if (skeleton_.proto.ir_version() < 4) return AddConstantNode(name, tensor);
+  if (!may_add_initializers_) return AddConstantNode(name, tensor);
   AddInitializer(TensorHeader(name, tensor), tensor, /*original=*/-1);
 }
 

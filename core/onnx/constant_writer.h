@@ -24,7 +24,9 @@ namespace quotient::onnx {
 class ConstantWriter {
  public:
   // Borrows all arguments. Constant nodes are appended to `graph` when constants are defined.
-  ConstantWriter(const Skeleton& skeleton, ValueNames& names, GraphProto* graph);
+  // `prefers_initializers`: WriteOptions::constants_as_initializers.
+  ConstantWriter(const Skeleton& skeleton, ValueNames& names, bool prefers_initializers,
+                 GraphProto* graph);
 
   // Makes sure that the constant exists under this name. If the original has a constant of the same
   // name and content, it is written as it was: as an initializer with its doc string and metadata,
@@ -73,6 +75,9 @@ class ConstantWriter {
 
   const Skeleton& skeleton_;
   ValueNames& names_;
+  // Before IR version 4 an initializer had to be an input as well, and inputs do not change.
+  const bool may_add_initializers_;
+  const bool prefers_initializers_;
   GraphProto* graph_;
   absl::flat_hash_set<std::string> defined_;
   std::vector<Initializer> initializers_;  // In order of definition.

@@ -143,4 +143,19 @@ void KeepDescriptions(const WrittenGraph& written, ConstantWriter& constants, Gr
   if (written.bind_types) BindTypes(written, out);
 }
 
+void AnnotateTypes(const model::Graph& graph, const ValueNames& names, GraphProto* out) {
+  absl::flat_hash_set<std::string> described;
+  for (const ValueInfoProto& info : out->output()) described.insert(info.name());
+  for (const ValueInfoProto& info : out->value_info()) described.insert(info.name());
+  for (const NodeProto& node : out->node()) {
+    for (const std::string& name : node.output()) {
+      const ValueId holder = names.Holder(name);
+      if (!holder.valid() || !described.insert(name).second) continue;
+      const TensorType& type = graph.value(holder).type;
+      if (!type.has_rank() || type.dtype == model::DType::kUndefined) continue;
+      DescribeValue(name, type, out->add_value_info());
+    }
+  }
+}
+
 }  // namespace quotient::onnx

@@ -27,4 +27,8 @@ struct WrittenGraph {
 // information. All constants that nodes read must have been defined before.
 void KeepDescriptions(const WrittenGraph& written, ConstantWriter& constants, GraphProto* out);
 
+// Adds the types of the values that nodes of `out` compute, are known, and are neither outputs nor
+// described yet.
+void AnnotateTypes(const model::Graph& graph, const ValueNames& names, GraphProto* out);
+
 }  // namespace quotient::onnx

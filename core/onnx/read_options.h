@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace quotient::onnx {
 
@@ -14,6 +15,10 @@ struct ReadOptions {
   // Nodes to make opaque although they could be decoded, by the name of their first output, with
   // the reason. For nodes that turn out to be invalid when types are inferred.
   std::map<std::string, std::string> opaque_nodes;
+
+  // Names of values that the model must still have when it is written: they count as outputs in
+  // between. OPTION_INVALID if the main graph has no such value.
+  std::vector<std::string> kept_values;
 };
 
 }  // namespace quotient::onnx

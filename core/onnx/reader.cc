@@ -56,6 +56,32 @@ int64_t FreezeInitializers(ModelProto& model) {
   return std::ssize(overridable);
 }
 
+// Makes outputs of the values to keep that are none. Returns how many were added.
+absl::StatusOr<int> KeepValues(const std::vector<std::string>& kept, GraphProto& graph) {
+  absl::flat_hash_set<std::string> values;
+  for (const ValueInfoProto& input : graph.input()) values.insert(input.name());
+  for (const TensorProto& tensor : graph.initializer()) values.insert(tensor.name());
+  for (const SparseTensorProto& sparse : graph.sparse_initializer()) {
+    values.insert(sparse.values().name());
+  }
+  for (const NodeProto& node : graph.node()) {
+    values.insert(node.output().begin(), node.output().end());
+  }
+  absl::flat_hash_set<std::string> outputs;
+  for (const ValueInfoProto& output : graph.output()) outputs.insert(output.name());
+  int added = 0;
+  for (const std::string& name : kept) {
+    if (name.empty() || !values.contains(name)) {
+      return MakeError(Reason::kOptionInvalid,
+                       absl::StrCat("keep: the model has no value '", Escaped(name), "'"));
+    }
+    if (!outputs.insert(name).second) continue;
+    graph.add_output()->set_name(name);
+    ++added;
+  }
+  return added;
+}
+
 // Checks the size and data of every tensor in the model.
 absl::Status CheckTensors(Skeleton& skeleton) {
   const WeightSource source = skeleton.weights();
@@ -89,6 +115,7 @@ void DescribeModel(const Skeleton& skeleton, Model& model) {
   model.has_external_data = skeleton.has_external_data;
   model.objections = skeleton.objections;
   model.inner_values = skeleton.inner_values;
+  model.kept_values = skeleton.kept_values;
 }
 
 }  // namespace
@@ -110,6 +137,11 @@ absl::StatusOr<Model> Read(absl::string_view model_bytes,
   QUOTIENT_RETURN_IF_ERROR(CheckTensors(*skeleton));
   QUOTIENT_RETURN_IF_ERROR(CheckIrVersion(skeleton->proto.ir_version()));
   QUOTIENT_ASSIGN_OR_RETURN(skeleton->opset, CheckOpsets(skeleton->proto));
+
+  if (!options.kept_values.empty()) {
+    QUOTIENT_ASSIGN_OR_RETURN(skeleton->kept_values,
+                              KeepValues(options.kept_values, *skeleton->proto.mutable_graph()));
+  }
 
   Model model;
   if (options.freeze_initializers) model.frozen_initializers = FreezeInitializers(skeleton->proto);

@@ -37,6 +37,9 @@ struct Model {
   int64_t frozen_initializers = 0;       // Those that ReadOptions made constants.
   int64_t inlined_calls = 0;             // Inlined calls of functions.
   std::vector<ObjectionAt> objections;   // What ONNX's checker would reject.
+  // How many outputs of the graph, the last ones, are values to keep (ReadOptions): no file has
+  // them as outputs.
+  int kept_values = 0;
 
   // For nodes of the file that became several nodes: the name of that node's first output, by the
   // names of the values in between, which the file does not have.

@@ -45,6 +45,7 @@ struct Skeleton {
   // that defines each.
   std::vector<std::pair<std::string, int>> opaque_ops;
   // See Model.
+  int kept_values = 0;
   std::map<std::string, std::string> inner_values;
   // See Model.
   std::vector<ObjectionAt> objections;

@@ -103,4 +103,19 @@ absl::StatusOr<DeclaredType> ReadType(const TypeProto& type, absl::string_view w
   return declared;
 }
 
+void DescribeValue(absl::string_view name, const model::TensorType& type, ValueInfoProto* info) {
+  info->set_name(std::string(name));
+  auto& tensor = *info->mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(static_cast<int>(type.dtype));
+  tensor.mutable_shape();
+  for (const Dim& dim : *type.shape) {
+    auto& described = *tensor.mutable_shape()->add_dim();
+    if (dim.is_number()) {
+      described.set_dim_value(dim.number());
+    } else if (dim.is_symbol() && !absl::StartsWith(dim.symbol(), model::kInferredSymbol)) {
+      described.set_dim_param(dim.symbol());
+    }
+  }
+}
+
 }  // namespace quotient::onnx

@@ -1,6 +1,6 @@
 #pragma once
 
-// Converts TypeProto to TensorType.
+// Converts TypeProto to TensorType and back.
 
 #include <optional>
 
@@ -26,5 +26,9 @@ struct DeclaredType {
 // MODEL_MALFORMED, LIMIT_DIMS or LIMIT_BYTES.
 absl::StatusOr<DeclaredType> ReadType(const TypeProto& type, absl::string_view where,
                                       const Limits& limits);
+
+// Describes a value whose rank is known. Dimensions that neither are numbers nor have the symbol of
+// an input are left open.
+void DescribeValue(absl::string_view name, const model::TensorType& type, ValueInfoProto* info);
 
 }  // namespace quotient::onnx

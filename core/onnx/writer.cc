@@ -43,7 +43,7 @@ class ModelWriter {
         node_names_(skeleton, graph),
         model_(skeleton.proto),
         out_(*model_.mutable_graph()),
-        constants_(skeleton, names_, &out_) {}
+        constants_(skeleton, names_, options.constants_as_initializers, &out_) {}
 
   absl::StatusOr<WrittenModel> Write() && {
     for (const Node& node : graph_.nodes) {
@@ -60,7 +60,10 @@ class ModelWriter {
     EmitAliasesOfSources();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) QUOTIENT_RETURN_IF_ERROR(EmitNode(n));
     for (ValueId output : graph_.outputs) Use(output);
+    out_.mutable_output()->DeleteSubrange(out_.output_size() - skeleton_.kept_values,
+                                          skeleton_.kept_values);
     KeepDescriptions({skeleton_, graph_, names_, options_.bind_types}, constants_, &out_);
+    if (options_.annotate_types) AnnotateTypes(graph_, names_, &out_);
     QUOTIENT_RETURN_IF_ERROR(constants_.Finish(options_, &model_, &written));
     QUOTIENT_RETURN_IF_ERROR(Serialize(&written.bytes));
     return written;

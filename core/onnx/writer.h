@@ -4,8 +4,9 @@
 // order, doc strings, metadata, functions, unknown fields.
 //
 // Inputs, including unused and overridable ones, outputs and their types are exactly those of the
-// original. Unchanged nodes are written as they were read. Initializers that nothing uses any more
-// are dropped. Equal graphs give equal bytes.
+// original. Values to keep (ReadOptions) have their names, and are no outputs. Unchanged nodes are
+// written as they were read. Initializers that nothing uses any more are dropped. Equal graphs give
+// equal bytes.
 
 #include <cstdint>
 #include <map>
@@ -38,6 +39,13 @@ struct WriteOptions {
   // Take the dimensions of declared types from the graph where they are numbers there. For graphs
   // whose shapes the user has bound.
   bool bind_types = false;
+
+  // Describe the types of all inner values that are known, not only of those that the original
+  // describes. Dimensions have the numbers and the inputs' symbols that inference has found.
+  bool annotate_types = false;
+
+  // Make initializers of Constant nodes, where the IR version lets initializers be no inputs.
+  bool constants_as_initializers = false;
 
   // Weights of at least min_external_bytes are not copied: WrittenModel::weights refers to them.
   // For models that this process alone reads.

@@ -31,7 +31,9 @@ class Searcher {
         .families = settings_.families,
         .disabled_rules = options_.disabled_rules,
         .assume_finite_inputs = options_.assume_finite_inputs,
+        .max_folded_bytes = options_.max_folded_bytes,
         .constant_footprint_log2 = settings_.constant_footprint_log2,
+        .operator_us = settings_.operator_us,
         .extractor = strategy_.extractor(),
     };
     const auto make = [&] {
@@ -102,7 +104,8 @@ class Searcher {
   // Gives the e-graph away.
   absl::Status Choose() {
     auto grown = std::make_unique<GrownEGraph>(std::move(prices_), std::move(workspace_),
-                                               settings_.threads, stop_, settings_.surcharge);
+                                               options_.Folding(settings_.threads), stop_,
+                                               settings_.surcharge);
     const ChoiceSettings settings = {.clock = clock_,
                                      .start_ns = start_ns_,
                                      .seconds = settings_.time.seconds,
@@ -157,13 +160,13 @@ int MostCandidates(int alternatives) {
 }
 
 absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Graph& measured,
-                                      int threads, const StopCondition& stop) {
+                                      const eval::FoldLimits& folding, const StopCondition& stop) {
   QUOTIENT_ASSIGN_OR_RETURN(const domain::TensorEGraph tensors, domain::FromGraph(graph, measured));
   const extract::Selection selection = OriginalSelection(*tensors.egraph);
   Candidate candidate;
   QUOTIENT_ASSIGN_OR_RETURN(
       candidate.graph, domain::ToGraph(tensors, selection.choice, /*rules=*/{}, /*splits=*/{}));
-  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, {.threads = threads}, stop));
+  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, folding, stop));
   return candidate;
 }
 

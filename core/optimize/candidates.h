@@ -26,6 +26,7 @@
 #include "core/base/clock.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
+#include "core/eval/fold.h"
 #include "core/model/graph.h"
 #include "core/optimize/budget.h"
 #include "core/optimize/candidate.h"
@@ -67,7 +68,8 @@ struct SearchSettings {
   // whole graphs shows which is best. Each of them takes memory, and time to check and to tell from
   // the others: with three, some models took three seconds instead of one.
   int alternatives = kMostAlternatives;
-  double surcharge = 0;  // On rewrites (rewrite_surcharge.h).
+  double surcharge = 0;    // On rewrites (rewrite_surcharge.h).
+  double operator_us = 0;  // What each operator costs beside its kernel.
   // Where checkpoints are kept while the e-graph grows, which takes long. Null means that none are.
   CheckpointSlot* checkpoint = nullptr;
   // The version, the device and the options. A checkpoint is only used if these are the same.
@@ -96,7 +98,7 @@ using SearchHook = std::function<void(const SearchProgress& progress)>;
 // Returns the graph as it comes out of an e-graph to which no rule was applied. Constants are
 // folded. `measured` is `graph` with every symbol bound, and has the same ids.
 absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Graph& measured,
-                                      int threads, const StopCondition& stop);
+                                      const eval::FoldLimits& folding, const StopCondition& stop);
 
 // `measured` is `graph` with every symbol bound, and has the same ids. Blocks until the search is
 // done, until settings.time has passed or until `stop` fires; the latter two are no errors, but if

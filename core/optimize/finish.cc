@@ -44,18 +44,6 @@ void DescribeJob(const Job& job, Device& device, report::Report* report) {
   }
 }
 
-report::Verification VerificationOf(const verify::Checker& checker,
-                                    const verify::Verdict& verdict) {
-  report::Verification verification = {verdict.passed, verdict.max_relative_error,
-                                       verdict.tolerance, verdict.inputs};
-  for (const verify::CheckedBinding& binding : checker.bindings()) {
-    verification.bindings.push_back(
-        {binding.shapes, std::string(verify::ToString(binding.kind)), binding.nodes, binding.cut});
-  }
-  verification.bindings_note = checker.note();
-  return verification;
-}
-
 void DescribeWinner(const Baseline& baseline, const verify::Checker& checker,
                     const onnx::Model& model, Winner& winner, report::Report* report) {
   const verify::Verdict& verdict = winner.candidate.verdict;

@@ -18,14 +18,16 @@ namespace {
 Subject OriginalOf(const MeasureContext& context) {
   return {context.original.model.graph,
           context.original.cut,
-          {context.files.model, context.files.external_data, nullptr}};
+          {context.files.model, context.files.external_data, nullptr},
+          context.original.model.kept_values};
 }
 
 Subject SubjectOf(const Packaged& packaged) {
   const onnx::WrittenModel& written = packaged.written->model;
   return {packaged.prepared.model.graph,
           packaged.prepared.cut,
-          {written.bytes, written.weights, nullptr}};
+          {written.bytes, written.weights, nullptr},
+          packaged.prepared.model.kept_values};
 }
 
 absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContext& context,

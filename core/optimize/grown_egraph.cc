@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "core/eval/fold.h"
 
 namespace quotient::optimize {
 namespace {
@@ -44,14 +43,17 @@ std::vector<ENodeId> ENodesOf(const extract::Selection& selection) {
 }
 
 GrownEGraph::GrownEGraph(std::unique_ptr<pricing::KernelPrices> prices,
-                         std::unique_ptr<pricing::TensorWorkspace> workspace, int threads,
-                         const StopCondition& stop, double surcharge)
+                         std::unique_ptr<pricing::TensorWorkspace> workspace,
+                         const eval::FoldLimits& folding, const StopCondition& stop,
+                         double surcharge)
     : prices_(std::move(prices)),
       workspace_(std::move(workspace)),
-      threads_(threads),
       stop_(stop),
       surcharged_(graph(), costs(), surcharge),
-      folds_(ConstantBytes(tensors().original)) {}
+      folds_(ConstantBytes(tensors().original)),
+      folding_(folding) {
+  folding_.cache = &folds_;
+}
 
 std::vector<ENodeId> GrownEGraph::OriginalENodes() const {
   std::vector<ENodeId> nodes;
@@ -76,8 +78,7 @@ absl::StatusOr<std::optional<Candidate>> GrownEGraph::Make(const extract::Select
   }
   // Folding may make other graphs equal, and takes long.
   if (!unfolded_.insert(model::GraphDigest(candidate.graph)).second) return std::nullopt;
-  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(
-      candidate.graph, {.threads = threads_, .cache = &folds_}, stop_.WithoutDeadline()));
+  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, folding_, stop_.WithoutDeadline()));
   if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return std::nullopt;
   for (const domain::Rewrite& rewrite : rewrites) {
     candidate.journal.push_back(EntryOf(rewrite, names));

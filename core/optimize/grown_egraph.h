@@ -13,6 +13,7 @@
 #include "core/base/stop.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/egraph/rule.h"
+#include "core/eval/fold.h"
 #include "core/eval/fold_cache.h"
 #include "core/extract/extract.h"
 #include "core/optimize/candidate.h"
@@ -30,10 +31,10 @@ std::vector<egraph::ENodeId> ENodesOf(const extract::Selection& selection);
 // The e-graph, the costs of its e-nodes, and the graphs that were made of it so far. One thread.
 class GrownEGraph {
  public:
-  // The workspace borrows the prices. So many threads fold constants, and only the cancellation of
-  // the job interrupts that, not a deadline of `stop`. `surcharge` is that of rewrite_surcharge.h.
+  // The workspace borrows the prices. Only the cancellation of the job interrupts folding, not a
+  // deadline of `stop`. `surcharge` is that of rewrite_surcharge.h.
   GrownEGraph(std::unique_ptr<pricing::KernelPrices> prices,
-              std::unique_ptr<pricing::TensorWorkspace> workspace, int threads,
+              std::unique_ptr<pricing::TensorWorkspace> workspace, const eval::FoldLimits& folding,
               const StopCondition& stop, double surcharge = 0);
 
   const egraph::EGraph& graph() const { return workspace_->graph(); }
@@ -60,13 +61,13 @@ class GrownEGraph {
 
   const std::unique_ptr<pricing::KernelPrices> prices_;
   const std::unique_ptr<pricing::TensorWorkspace> workspace_;
-  const int threads_;
   const StopCondition stop_;
   const RewriteSurcharge surcharged_;
   const std::vector<egraph::ClassId> roots_ = tensors().CanonicalRoots();
   absl::flat_hash_set<Digest> unfolded_;  // Digests of all chosen graphs, before folding.
   absl::flat_hash_set<Digest> digests_;   // Digests of the candidates' graphs, after folding.
   eval::FoldCache folds_;                 // What folding earlier candidates computed.
+  eval::FoldLimits folding_;              // With the cache.
 };
 
 }  // namespace quotient::optimize

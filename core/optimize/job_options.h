@@ -49,6 +49,9 @@ struct JobOption {
   bool is_of_running = false;
   // Whether it says how models are read and checked, so that comparing two of them depends on it.
   bool is_of_checking = false;
+  // Whether it says which rewrites are made, so that simplifying depends on it, where no device
+  // does.
+  bool is_of_simplifying = false;
   // Whether it only asks for more in the report, so that the result does not depend on it.
   bool is_of_report = false;
   // What else a value has to fulfil; may be null. OPTION_INVALID, naming the option.

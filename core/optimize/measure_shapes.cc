@@ -35,8 +35,13 @@ bool ConcernsSizes(const absl::Status& status) {
 class Chooser {
  public:
   Chooser(const Graph& graph, const ops::InputShapes& asked, const AcceptShapes& accept,
-          const StopCondition& stop)
-      : graph_(graph), asked_(asked), accept_(accept), stop_(stop), open_(graph, asked) {
+          double most_operations, const StopCondition& stop)
+      : graph_(graph),
+        asked_(asked),
+        accept_(accept),
+        most_operations_(most_operations),
+        stop_(stop),
+        open_(graph, asked) {
     for (const OpenSize& size : sizes_) numbers_.push_back(size.assumed);
     // Inference visits so many values in some seconds.
     constexpr size_t kMostVisits = 1'000'000;
@@ -190,7 +195,7 @@ class Chooser {
     int attempts_left = 32;
     for (const std::vector<size_t>& group : GroupsToShrink()) {
       bool smaller = true;
-      while (smaller && operations_ > kMostOperations && attempts_left-- > 0) {
+      while (smaller && operations_ > most_operations_ && attempts_left-- > 0) {
         QUOTIENT_RETURN_IF_ERROR(CheckTime());
         QUOTIENT_ASSIGN_OR_RETURN(smaller, TrySmaller(Halved(group)));
       }
@@ -240,6 +245,7 @@ class Chooser {
   const Graph& graph_;
   const ops::InputShapes& asked_;
   const AcceptShapes& accept_;
+  const double most_operations_;
   const StopCondition& stop_;
   const OpenSizes open_;
   const std::vector<OpenSize>& sizes_ = open_.list();
@@ -257,8 +263,9 @@ class Chooser {
 
 absl::StatusOr<MeasureShapes> ChooseMeasureShapes(const Graph& graph, const ops::InputShapes& asked,
                                                   const AcceptShapes& accept,
-                                                  const StopCondition& stop) {
-  return Chooser(graph, asked, accept, stop).Run();
+                                                  const StopCondition& stop,
+                                                  double most_operations) {
+  return Chooser(graph, asked, accept, most_operations, stop).Run();
 }
 
 }  // namespace quotient::optimize

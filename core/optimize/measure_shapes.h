@@ -24,8 +24,8 @@ struct MeasureShapes {
 // choice.
 using AcceptShapes = std::function<absl::StatusOr<double>(const ops::InputShapes& shapes)>;
 
-// Sizes that were assumed are halved while one evaluation takes more operations than this. A
-// BERT-large takes 4.7e10 at the length that is assumed, and three seconds on one core (-O2).
+// Usually, sizes that were assumed are halved while one evaluation takes more operations than this.
+// A BERT-large takes 4.7e10 at the length that is assumed, and three seconds on one core (-O2).
 inline constexpr double kMostOperations = 5e10;
 
 // The types of `graph` must have been inferred. `asked` holds the dims that the user gave. A symbol
@@ -34,7 +34,7 @@ inline constexpr double kMostOperations = 5e10;
 // dimensions, the side of an image (224). An input with a default is as large as that. If the model
 // makes no sense with these sizes, a bounded number of others is tried, among them numbers that
 // occur in the model: each size by itself, then several that are equal. Those that bring inference
-// furthest along the nodes are kept. If an evaluation would take more than kMostOperations, lengths
+// furthest along the nodes are kept. If an evaluation would take more than most_operations, lengths
 // and sides are halved as far as the model accepts that. `accept` decides: its last call is the one
 // that accepted the result. Everything that was assumed is noted.
 //
@@ -47,6 +47,7 @@ inline constexpr double kMostOperations = 5e10;
 absl::StatusOr<MeasureShapes> ChooseMeasureShapes(const model::Graph& graph,
                                                   const ops::InputShapes& asked,
                                                   const AcceptShapes& accept,
-                                                  const StopCondition& stop);
+                                                  const StopCondition& stop,
+                                                  double most_operations = kMostOperations);
 
 }  // namespace quotient::optimize

@@ -68,14 +68,6 @@
 namespace quotient::optimize {
 namespace {
 
-// Whether a model with this error is harmless. Such a model is not refused, because other programs
-// may well be able to run it.
-bool IsHarmless(const absl::Status& status) {
-  const Reason reason = GetReason(status).value_or(Reason::kInternal);
-  return reason == Reason::kModelShape || reason == Reason::kShapeMissing ||
-         reason == Reason::kModelUnsupported || reason == Reason::kOpsetUnknown;
-}
-
 class Run {
  public:
   Run(const Job& job, ProgressSink* sink) : job_(job), record_(job, sink) {}

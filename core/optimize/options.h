@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/base/blob_id.h"
+#include "core/eval/fold.h"
 
 namespace quotient::optimize {
 
@@ -70,6 +71,14 @@ struct Options {
   // value given for one would have no effect. Before IR version 4 they are constants in any case.
   bool freeze_initializers = false;
 
+  // Names of values that the result must still have: it computes them under these names, as it
+  // does its outputs, and they are checked like these.
+  std::vector<std::string> kept_values;
+
+  // Constants that are computed beforehand have at most this many bytes each, or as many as the
+  // constants that they are computed from, so that the model does not grow.
+  int64_t max_folded_bytes = eval::FoldLimits().max_result_bytes;
+
   // Names of rules not to use.
   std::vector<std::string> disabled_rules;
 
@@ -93,6 +102,11 @@ struct Options {
 
   // `threads`, or what 0 stands for on this machine.
   int ThreadsToUse() const;
+
+  // How constants are computed beforehand.
+  eval::FoldLimits Folding(int with_threads) const {
+    return {.max_result_bytes = max_folded_bytes, .threads = with_threads};
+  }
 
   // All fields in a fixed order and form, so that equal options have equal texts. Part of the job's
   // key.

@@ -17,7 +17,9 @@ namespace {
 onnx::WriteOptions ToWrite(const PackageSettings& settings) {
   return {.max_opset = settings.max_opset,
           .external_location = settings.external_location,
-          .bind_types = settings.bind_types};
+          .bind_types = settings.bind_types,
+          .annotate_types = settings.annotate_types,
+          .constants_as_initializers = settings.constants_as_initializers};
 }
 
 }  // namespace
@@ -27,6 +29,7 @@ PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline) {
   PackageSettings settings = {.max_opset = MaxOpset(job.options, original.prepared.model),
                               .external_location = job.environment.external_location,
                               .bind_types = !job.options.shapes.empty(),
+                              .kept_values = job.options.kept_values,
                               .threads = job.threads};
   if (baseline.file_costs.has_value()) {
     settings.device = original.device.get();
@@ -47,7 +50,8 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
   packaged.written = written;
   const ModelBytes bytes = {written->model.bytes, written->model.weights, written};
   QUOTIENT_ASSIGN_OR_RETURN(packaged.prepared,
-                            PrepareResult(bytes, original.shapes, settings.threads, stops.stop));
+                            PrepareResult(bytes, original.shapes, settings.threads, stops.stop,
+                                          {.kept_values = settings.kept_values}));
   packaged.journal = std::move(candidate.journal);
   packaged.names = std::move(candidate.names);
   packaged.left_out = std::move(candidate.left_out);
@@ -107,7 +111,8 @@ absl::StatusOr<Delivery> Deliver(const Prepared& original, const Packaged& candi
     delivery.files.external_data = std::move(written.external_data);
     external[settings.external_location] = delivery.files.external_data;
   }
-  QUOTIENT_ASSIGN_OR_RETURN(delivery.model, ReadResult({delivery.files.model, external, nullptr}));
+  QUOTIENT_ASSIGN_OR_RETURN(delivery.model, ReadResult({delivery.files.model, external, nullptr},
+                                                       {.kept_values = settings.kept_values}));
   QUOTIENT_ASSIGN_OR_RETURN(const Digest delivered, onnx::ContentDigest(delivery.model));
   QUOTIENT_ASSIGN_OR_RETURN(const Digest checked, onnx::ContentDigest(candidate.prepared.model));
   if (delivered == checked) return delivery;

@@ -63,7 +63,10 @@ struct PackagedCandidates {
 struct PackageSettings {
   int max_opset = 0;
   std::string external_location;
-  bool bind_types = false;  // Whether shapes were bound for good.
+  bool bind_types = false;      // Whether shapes were bound for good.
+  bool annotate_types = false;  // As in onnx::WriteOptions, like the next one.
+  bool constants_as_initializers = false;
+  std::vector<std::string> kept_values = {};  // As in Options.
   int threads = 1;
   std::shared_ptr<const Prepared> written_from;  // As in Packaged.
   // Where files are priced (CostOfFile): the device, and what the files are run with. Both are

@@ -81,6 +81,10 @@ absl::Status ReadAndInfer(const ModelBytes& bytes, onnx::ReadOptions options, In
   }
 }
 
+onnx::ReadOptions AsReadOptions(const ResultOptions& options) {
+  return {.freeze_initializers = options.freeze_initializers, .kept_values = options.kept_values};
+}
+
 // Binds the symbols of prepared->graph, whose types must be inferred, for measuring; folds what is
 // constant then, and cuts.
 absl::Status BindAndCut(const ops::InputShapes& shapes, int threads, const StopCondition& stop,
@@ -109,15 +113,17 @@ absl::Status BindForGood(const ops::InputShapes& shapes, model::Graph& graph) {
 
 // The steps of Prepare. After an error, `*prepared` holds what was known by then.
 absl::Status PrepareInto(const ModelFiles& files, const Options& options, int threads,
-                         const StopCondition& stop, InputNames names, Prepared* prepared) {
-  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({files.model, files.external_data, nullptr},
-                                        {.freeze_initializers = options.freeze_initializers}, names,
-                                        /*narrowed=*/{}, prepared));
+                         const StopCondition& stop, const PrepareSettings& settings,
+                         Prepared* prepared) {
+  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(
+      {files.model, files.external_data, nullptr},
+      {.freeze_initializers = options.freeze_initializers, .kept_values = options.kept_values},
+      settings.names, /*narrowed=*/{}, prepared));
   prepared->stale_declarations = ops::StaleDeclarations(prepared->graph);
   if (!options.shapes.empty()) {
     QUOTIENT_RETURN_IF_ERROR(BindForGood(options.shapes, prepared->graph));
   }
-  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared->graph, {.threads = threads}, stop));
+  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared->graph, options.Folding(threads), stop));
   int too_large = 0;
   const auto bind = [&](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
     QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes, threads, stop, prepared));
@@ -133,11 +139,12 @@ absl::Status PrepareInto(const ModelFiles& files, const Options& options, int th
     QUOTIENT_RETURN_IF_ERROR(fits);
     return operations;
   };
-  absl::StatusOr<MeasureShapes> shapes =
-      ChooseMeasureShapes(prepared->graph, options.measure_shapes, bind_and_fit, stop);
+  absl::StatusOr<MeasureShapes> shapes = ChooseMeasureShapes(
+      prepared->graph, options.measure_shapes, bind_and_fit, stop, settings.most_operations);
   if (!shapes.ok() && too_large > 0) {
     // No size is small enough for this machine. Optimize reports that.
-    shapes = ChooseMeasureShapes(prepared->graph, options.measure_shapes, bind, stop);
+    shapes = ChooseMeasureShapes(prepared->graph, options.measure_shapes, bind, stop,
+                                 settings.most_operations);
   }
   QUOTIENT_ASSIGN_OR_RETURN(prepared->shapes, std::move(shapes));
   return absl::OkStatus();
@@ -146,19 +153,26 @@ absl::Status PrepareInto(const ModelFiles& files, const Options& options, int th
 }  // namespace
 
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
-                                 const StopCondition& stop, InputNames names) {
+                                 const StopCondition& stop, const PrepareSettings& settings) {
   Prepared prepared;
-  QUOTIENT_RETURN_IF_ERROR(PrepareInto(files, options, threads, stop, names, &prepared));
+  QUOTIENT_RETURN_IF_ERROR(PrepareInto(files, options, threads, stop, settings, &prepared));
   return prepared;
+}
+
+bool IsHarmless(const absl::Status& status) {
+  const Reason reason = GetReason(status).value_or(Reason::kInternal);
+  return reason == Reason::kModelShape || reason == Reason::kShapeMissing ||
+         reason == Reason::kModelUnsupported || reason == Reason::kOpsetUnknown;
 }
 
 std::variant<Prepared, Unprepared> PrepareOrDescribe(const ModelFiles& files,
                                                      const Options& options, int threads,
-                                                     const StopCondition& stop) {
+                                                     const StopCondition& stop,
+                                                     const PrepareSettings& settings) {
   Prepared prepared;
-  absl::Status status = WithinMemory(
-      [&] { return PrepareInto(files, options, threads, stop, InputNames::kEqual, &prepared); },
-      [] { return MakeError(Reason::kModelUnsupported, "no memory is left"); });
+  absl::Status status =
+      WithinMemory([&] { return PrepareInto(files, options, threads, stop, settings, &prepared); },
+                   [] { return MakeError(Reason::kModelUnsupported, "no memory is left"); });
   if (status.ok()) return prepared;
   return Unprepared{std::move(status), std::move(prepared.model),
                     std::move(prepared.stale_declarations)};
@@ -168,9 +182,8 @@ absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureSh
                                        int threads, const StopCondition& stop,
                                        const ResultOptions& options) {
   Prepared prepared;
-  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result,
-                                        {.freeze_initializers = options.freeze_initializers},
-                                        InputNames::kEqual, options, &prepared));
+  QUOTIENT_RETURN_IF_ERROR(
+      ReadAndInfer(result, AsReadOptions(options), InputNames::kEqual, options, &prepared));
   prepared.shapes = shapes;
   QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes.shapes, threads, stop, &prepared));
   return prepared;
@@ -178,9 +191,8 @@ absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureSh
 
 absl::StatusOr<onnx::Model> ReadResult(const ModelBytes& result, const ResultOptions& options) {
   Prepared prepared;
-  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result,
-                                        {.freeze_initializers = options.freeze_initializers},
-                                        InputNames::kEqual, options, &prepared));
+  QUOTIENT_RETURN_IF_ERROR(
+      ReadAndInfer(result, AsReadOptions(options), InputNames::kEqual, options, &prepared));
   return std::move(prepared.model);
 }
 

@@ -38,12 +38,17 @@ enum class InputNames {
                // others.
 };
 
+struct PrepareSettings {
+  InputNames names = InputNames::kEqual;
+  double most_operations = kMostOperations;  // As ChooseMeasureShapes has it.
+};
+
 // Reads the model, infers its types, binds options.shapes, folds constants, binds the other symbols
 // for measuring and cuts. Fails as Optimize does. Further errors are for models that come back as
 // they are: MODEL_SHAPE if types contradict each other, and SHAPE_MISSING if no sizes are found to
 // measure with.
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
-                                 const StopCondition& stop, InputNames names = InputNames::kEqual);
+                                 const StopCondition& stop, const PrepareSettings& settings = {});
 
 // A model that cannot be prepared, and what is known of it.
 struct Unprepared {
@@ -52,11 +57,16 @@ struct Unprepared {
   std::vector<std::string> stale_declarations;  // Empty if its types could not be inferred.
 };
 
-// Like Prepare with InputNames::kEqual, but also tells what is known of a model that cannot be
-// prepared. If memory runs out, that is MODEL_UNSUPPORTED.
+// Whether a model with this error is harmless. Such a model is not refused, because other programs
+// may well be able to run it.
+bool IsHarmless(const absl::Status& status);
+
+// Like Prepare, but also tells what is known of a model that cannot be prepared. If memory runs
+// out, that is MODEL_UNSUPPORTED.
 std::variant<Prepared, Unprepared> PrepareOrDescribe(const ModelFiles& files,
                                                      const Options& options, int threads,
-                                                     const StopCondition& stop);
+                                                     const StopCondition& stop,
+                                                     const PrepareSettings& settings = {});
 
 // A model's bytes. `owner` keeps them alive, or is null if the caller does.
 struct ModelBytes {
@@ -73,6 +83,7 @@ struct ResultOptions {
   // What inputs are going to get, by their names: these types take the place of the declared ones,
   // which must be at least as general.
   std::map<std::string, model::TensorType> input_types;
+  std::vector<std::string> kept_values;  // As in Options.
 };
 
 // Prepares a model that is compared with another one, with the shapes that this one is measured

@@ -37,8 +37,10 @@ absl::Status AsRefusal(const absl::Status& status, const Job& job) {
 absl::StatusOr<timing::RunProfile> RunInLane(const Job& job, const Original& original) {
   Device& device = *original.device;
   const Prepared& prepared = original.prepared;
-  const Subject subject{
-      prepared.model.graph, prepared.cut, {job.files.model, job.files.external_data, nullptr}};
+  const Subject subject{prepared.model.graph,
+                        prepared.cut,
+                        {job.files.model, job.files.external_data, nullptr},
+                        prepared.model.kept_values};
   const std::vector<model::Tensor> inputs =
       verify::RandomInputs(prepared.cut.graph, job.options.seed);
   absl::StatusOr<timing::RunProfile> profile;

@@ -58,9 +58,9 @@ class Rescuer {
   }
 
   absl::StatusOr<verify::Verdict> CheckUnrewritten() const {
-    QUOTIENT_ASSIGN_OR_RETURN(
-        Candidate unrewritten,
-        Unrewritten(original_->graph, original_->measured, job_.threads, stop_));
+    QUOTIENT_ASSIGN_OR_RETURN(Candidate unrewritten,
+                              Unrewritten(original_->graph, original_->measured,
+                                          job_.options.Folding(job_.threads), stop_));
     QUOTIENT_ASSIGN_OR_RETURN(
         const Packaged packaged,
         Package(*original_, std::move(unrewritten), package_, baseline_.costs(), {stop_, stop_}));
@@ -70,8 +70,9 @@ class Rescuer {
   absl::Status ForgetNames() {
     Options options = job_.options;
     options.measure_shapes = baseline_.original.prepared.shapes.shapes;
-    QUOTIENT_ASSIGN_OR_RETURN(Prepared without_names, Prepare(job_.files, options, job_.threads,
-                                                              stop_, InputNames::kForgotten));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        Prepared without_names,
+        Prepare(job_.files, options, job_.threads, stop_, {.names = InputNames::kForgotten}));
     without_names_ = std::make_shared<Prepared>(std::move(without_names));
     original_ = without_names_.get();
     package_.written_from = without_names_;

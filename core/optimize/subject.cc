@@ -1,8 +1,10 @@
 #include "core/optimize/subject.h"
 
+#include <span>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 
@@ -28,23 +30,27 @@ std::vector<kernels::FileValue> ValuesOfModel(const model::Graph& graph,
 // nothing is compared with the reference, and all outputs of the file are asked for, because the
 // cut may have none of them.
 std::vector<kernels::FileValue> RequestedOutputs(const Subject& subject) {
-  const auto& [read, cut, file] = subject;
-  if (cut.cut_nodes == 0) {
-    return ValuesOfModel(cut.graph, cut.graph.outputs, cut.output_keys, "output ");
-  }
+  const model::Graph& read = subject.read;
+  const verify::CutGraph& cut = subject.cut;
+  absl::flat_hash_set<absl::string_view> of_file;
   std::vector<kernels::FileValue> values;
-  for (const model::ValueId id : read.outputs) {
-    values.push_back({id, read.value(id).name, read.value(id).type});
+  const auto outputs = std::span(read.outputs);
+  for (const model::ValueId id : outputs.first(outputs.size() - subject.kept_values)) {
+    const model::Value& output = read.value(id);
+    of_file.insert(output.name);
+    values.push_back({id, output.name, output.type});
   }
+  if (cut.cut_nodes > 0) return values;
+  values = ValuesOfModel(cut.graph, cut.graph.outputs, cut.output_keys, "output ");
+  std::erase_if(values, [&](const auto& value) { return !of_file.contains(value.name); });
   return values;
 }
 
 absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const Subject& subject,
                                                              const kernels::Backend& backend,
                                                              const kernels::PlanChoice& plans) {
-  const auto& [read, cut, file] = subject;
-  if (!backend.runs_files()) return backend.CompileGraph(cut.graph, plans);
-  return backend.CompileFile(file, {InputsOfFile(cut), RequestedOutputs(subject)});
+  if (!backend.runs_files()) return backend.CompileGraph(subject.cut.graph, plans);
+  return backend.CompileFile(subject.file, {InputsOfFile(subject.cut), RequestedOutputs(subject)});
 }
 
 }  // namespace

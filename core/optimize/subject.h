@@ -18,6 +18,7 @@ struct Subject {
   const model::Graph& read;  // All of the file; `cut` is what is understood of it.
   const verify::CutGraph& cut;
   kernels::ModelFile file;  // Borrowed.
+  int kept_values = 0;      // How many outputs of `read` the file does not have: onnx::Model.
 };
 
 // The inputs of a file that are inputs of its cut.

@@ -24,6 +24,18 @@ absl::StatusOr<std::shared_ptr<OriginalChecker>> NewOriginalChecker(const Job& j
   return checker;
 }
 
+report::Verification VerificationOf(const verify::Checker& checker,
+                                    const verify::Verdict& verdict) {
+  report::Verification verification = {verdict.passed, verdict.max_relative_error,
+                                       verdict.tolerance, verdict.inputs};
+  for (const verify::CheckedBinding& binding : checker.bindings()) {
+    verification.bindings.push_back(
+        {binding.shapes, std::string(verify::ToString(binding.kind)), binding.nodes, binding.cut});
+  }
+  verification.bindings_note = checker.note();
+  return verification;
+}
+
 Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, size_t most,
                  const StopCondition& enough, const StopCondition& stop,
                  const IsNeedless& is_needless) {

@@ -14,6 +14,7 @@
 #include "core/optimize/baseline.h"
 #include "core/optimize/job.h"
 #include "core/optimize/package.h"
+#include "core/report/report.h"
 #include "core/verify/checker.h"
 #include "core/verify/reference.h"
 
@@ -34,6 +35,9 @@ struct OriginalChecker {
 // Fails as verify::Checker::Create does.
 absl::StatusOr<std::shared_ptr<OriginalChecker>> NewOriginalChecker(const Job& job,
                                                                     const Original& original);
+
+// What the report says of a check.
+report::Verification VerificationOf(const verify::Checker& checker, const verify::Verdict& verdict);
 
 // A candidate that does not agree with the original.
 struct Refused {

@@ -12,14 +12,15 @@ using domain::OpWord;
 using egraph::ENodeId;
 
 ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices,
-                       int constant_footprint_log2)
+                       int constant_footprint_log2, double operator_us)
     : tensors_(tensors),
       kernels_(prices, constant_footprint_log2),
       operands_(tensors),
       contents_(tensors, operands_, &kernels_),
       epilogues_(tensors, operands_, prices),
       attentions_(tensors, &kernels_),
-      splits_(tensors, operands_, contents_, &kernels_) {
+      splits_(tensors, operands_, contents_, &kernels_),
+      operator_us_(operator_us) {
   Refresh();
 }
 
@@ -56,7 +57,7 @@ void ENodeCosts::AddENode(ENodeId node) {
   const SequenceHash hash = contents_.HashOf(node);
   const ENodeContent content = contents_.ContentOf(node, hash);
   ENodeKernel& info = enodes_[node.value()];
-  info = {content.kernel, tensors_.Original(node).node.valid(), content.main};
+  info = {content.kernel, tensors_.Original(node).node.valid(), content.main, content.is_left};
   if (content.kernel >= 0) {
     const auto kernel = static_cast<size_t>(content.kernel);
     if (of_original_.size() <= kernel) of_original_.resize(kernel + 1, false);

@@ -26,11 +26,14 @@ namespace quotient::pricing {
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows `tensors` and `prices`. `constant_footprint_log2` and the partition options of the
-  // prices' cost model become part of every kernel's spec.
-  ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices,
-             int constant_footprint_log2);
+  // prices' cost model become part of every kernel's spec. Each operator that a model still has
+  // costs `operator_us` beside its kernel, also one without a kernel such as a view.
+  ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices, int constant_footprint_log2,
+             double operator_us = 0);
 
-  double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
+  double Cost(egraph::ENodeId node) const override {
+    return costs_[node.value()] + (enodes_[node.value()].is_left ? operator_us_ : 0);
+  }
   std::span<const extract::Fusion> Fusions() const override { return fusions_; }
   std::span<const extract::SharedKernel> SharedKernels() const override { return shared_kernels_; }
   // Whether the original has a kernel like that of the e-node, or the e-node has none.
@@ -70,7 +73,8 @@ class ENodeCosts final : public extract::CostFunction {
   Epilogues epilogues_;
   Attentions attentions_;
   SliceSplits splits_;
-  std::vector<double> costs_;        // By ENodeId.
+  const double operator_us_;
+  std::vector<double> costs_;        // By ENodeId, without operator_us_.
   std::vector<ENodeKernel> enodes_;  // By ENodeId.
   std::vector<bool> of_original_;    // By kernel: whether a node of the original has it.
   std::vector<Epilogues::Elementwise> elementwise_;

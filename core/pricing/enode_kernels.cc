@@ -75,6 +75,7 @@ ENodeContent ENodeKernels::Describe(ENodeId node) {
   const ENodeDescription description = domain::Describe(tensors_, node);
   ENodeContent content;
   if (description.free) return content;
+  content.is_left = true;
   std::vector<kernels::Operand> operands = operands_.Of(node, description);
   content.is_static = AllStatic(operands, description.output.measured);
   if (!content.is_static) return content;

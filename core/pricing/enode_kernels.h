@@ -18,11 +18,13 @@ struct ENodeKernel {
   int kernel = -1;        // -1 if nothing runs, or if its cost is not known.
   bool original = false;  // Whether it is a node of the original graph.
   bool main = false;      // Whether it can have an epilogue.
+  bool is_left = false;   // Whether a model still has the operator: it is not folded.
 };
 
 // What follows from the content of an e-node: its word, and the types of its children and class.
 struct ENodeContent {
   int kernel = -1;           // -1 if nothing runs.
+  bool is_left = false;      // Whether a model still has the operator: it is not folded.
   bool is_static = true;     // If false, the cost is not known.
   bool main = false;         // Whether it can have an epilogue.
   bool elementwise = false;  // Whether it can be an epilogue.

@@ -14,11 +14,12 @@ absl::StatusOr<std::unique_ptr<TensorWorkspace>> TensorWorkspace::Make(const mod
   std::unique_ptr<TensorWorkspace> made(new TensorWorkspace(prices));
   QUOTIENT_ASSIGN_OR_RETURN(made->tensors_,
                             domain::FromGraph(graph, measured, settings.assume_finite_inputs));
+  made->tensors_.domain->LimitConstants(settings.max_folded_bytes);
   QUOTIENT_ASSIGN_OR_RETURN(made->rules_,
                             rules::BuildRules(made->tensors_.domain.get(), settings.max_opset,
                                               settings.disabled_rules, settings.families));
-  made->costs_ =
-      std::make_unique<ENodeCosts>(made->tensors_, prices, settings.constant_footprint_log2);
+  made->costs_ = std::make_unique<ENodeCosts>(
+      made->tensors_, prices, settings.constant_footprint_log2, settings.operator_us);
   made->extractor_ = extract::FindExtractor(settings.extractor);
   return made;
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/domain/tensor_egraph.h"
+#include "core/eval/fold.h"
 #include "core/extract/block_memory.h"
 #include "core/extract/extract.h"
 #include "core/model/graph.h"
@@ -28,7 +29,9 @@ class TensorWorkspace final : public search::Workspace {
     std::span<const rules::Family> families = rules::AllFamilies();
     std::vector<std::string> disabled_rules;
     bool assume_finite_inputs = false;
+    int64_t max_folded_bytes = eval::FoldLimits().max_result_bytes;
     int constant_footprint_log2 = 0;
+    double operator_us = 0;         // What each operator costs beside its kernel.
     std::string extractor = "dag";  // Name of the extractor that values states.
   };
 

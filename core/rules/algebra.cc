@@ -315,14 +315,17 @@ bool IsSmallWork(const View& view, ENodeId enode) {
   const TensorType& type = view.type(view.graph().class_of(enode));
   if (!type.is_static() || type.elements() > kMaxFoldedElements) return false;
   int64_t product = 1;
+  int64_t bytes_before = 0;
   for (const ClassId child : node.children) {
     const ClassData& data = view.data(child);
     if (data.absent) continue;
     if (!data.constant || data.constant->elements() > kMaxReadElements) return false;
     product *= std::max<int64_t>(1, data.constant->elements());
     if (product > int64_t{1} << 24) return false;
+    bytes_before += static_cast<int64_t>(data.constant->bytes().size());
   }
-  return true;
+  const int64_t bytes = type.elements() * model::DTypeBits(type.dtype) / 8;
+  return bytes <= std::max(view.max_constant_bytes(), bytes_before);
 }
 
 bool IsFoldable(const View& view, ENodeId enode) {

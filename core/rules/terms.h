@@ -48,6 +48,8 @@ class View {
   const OpWord& word(ENodeId enode) const { return domain_.word(graph_.node(enode).op); }
   // Whether some e-node of the class is of this operator. Clean graphs only.
   bool HasOperator(ClassId id, absl::string_view name) const;
+  // As TensorDomain::LimitConstants has set it.
+  int64_t max_constant_bytes() const { return domain_.max_constant_bytes(); }
 
  private:
   const TensorDomain& domain_;

@@ -64,6 +64,14 @@ class OnnxRuntimeTest(harness.TestCase):
     def test_in_process(self):
         self.check_report(self.optimize("--local"))
 
+    def test_a_value_that_is_kept_is_no_output(self):
+        self.serve()
+        for arguments in (("--local",), ()):
+            self.check_report(self.optimize("--keep", "c0", *arguments))
+            graph = onnx.load(self.folder / "out.onnx").graph
+            self.assertIn("c0", {name for node in graph.node for name in node.output})
+            self.assertNotIn("c0", {output.name for output in graph.output})
+
     def test_it_is_the_usual_device_and_is_named_everywhere(self):
         place = r"ONNX Runtime 1\.[0-9.]+ on .+, 1 thread"
         self.serve()

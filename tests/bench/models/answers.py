@@ -120,7 +120,10 @@ def by_quotient(program, path, out, device, inputs, options):
     return row | of_report(json.loads(report.read_text()))
 
 
+# Programs for Python. That of Quotient is a command of its own (`quotient simplify`).
+OWN_SIMPLIFIER = "simplify"
 SIMPLIFIERS = {
+    OWN_SIMPLIFIER: None,
     "onnxsim": "import onnx, onnxsim, sys\n"
                "model, _ = onnxsim.simplify(onnx.load(sys.argv[1]))\n"
                "onnx.save(model, sys.argv[2])\n",
@@ -128,10 +131,12 @@ SIMPLIFIERS = {
 }
 
 
-def by_simplifier(name, path, out):
+def by_simplifier(name, program, path, out, threads):
     """Runs a simplifier in a process of its own. Returns a row as `by_quotient` does."""
-    status, errors, seconds, peak = run_watched(
-        [sys.executable, "-c", SIMPLIFIERS[name], str(path), str(out)])
+    command = [sys.executable, "-c", SIMPLIFIERS[name], str(path), str(out)]
+    if name == OWN_SIMPLIFIER:
+        command = [program, name, str(path), str(out), "--threads", str(threads)]
+    status, errors, seconds, peak = run_watched(command)
     row = {"seconds": seconds, "peak_mib": peak / 2**20}
     if status != 0:
         last = errors.strip().splitlines()[-1:] or ["no message"]

@@ -7,10 +7,10 @@
 MODELS holds NAME.onnx and optionally NAME.inputs/input_0.pb, ...: TensorProtos in the order of the
 graph's inputs; their dims are what symbols are measured with. What follows "--" goes to
 `quotient optimize`, which works in its own process unless that has --server. Simplifiers must be
-installed for the Python that runs this.
+installed for the Python that runs this; "simplify" is Quotient's own.
 
 For each model and answer: what Quotient says (the original, predicted of measured; the gain,
-predicted and measured), seconds, the size of the file and the most memory of all processes, in MiB;
+predicted and measured), seconds, the nodes of the result, the size of the model's file and the most memory of all processes, in MiB;
 then, in ONNX Runtime with all optimizations, how many times as fast as the original it is
 (median and quartiles over rounds in which all answers run forth and back, each run after an
 untimed one) and how much outputs differ. Exit status 1 if a result does not load, changes the interface, or differs by more than the
@@ -37,11 +37,12 @@ def answers_to(path, inputs, options):
         out = options.out / f"{path.stem}.{name.replace(':', '_')}.onnx"
         out.unlink(missing_ok=True)
         if name in options.simplifiers:
-            rows[name] = answers.by_simplifier(name, path, out)
+            rows[name] = answers.by_simplifier(name, options.quotient, path, out, options.threads)
         else:
             rows[name] = answers.by_quotient(options.quotient, path, out, name, inputs, options.extra)
         if "error" not in rows[name]:
             files[name] = out
+            rows[name]["nodes"] = len(onnx.load(out, load_external_data=False).graph.node)
     return rows, files
 
 
@@ -63,7 +64,7 @@ def number(row, key, form, unit=""):
 
 
 HEAD = (f"{'model':20} {'by':12} {'outcome':15} {'pred/meas':>9} {'promised':>9} {'measured':>9} "
-        f"{'time':>7} {'file':>7} {'memory':>7} {'ORT ms':>8} {'times':>6} {'quartiles':>12} {'differs':>8}")
+        f"{'time':>7} {'nodes':>6} {'file':>7} {'memory':>7} {'ORT ms':>8} {'times':>6} {'quartiles':>12} {'differs':>8}")
 
 
 def line(row):
@@ -74,7 +75,7 @@ def line(row):
             f"{number(row, 'predicted_of_measured', '9.2f'):>9} "
             f"{number(row, 'predicted_gain', '.1f', ' %'):>9} "
             f"{number(row, 'measured_gain', '.1f', ' %'):>9} {row['seconds']:5.1f} s "
-            f"{row['file_mib']:7.0f} {row['peak_mib']:7.0f} {row['ms']:8.2f} "
+            f"{row['nodes']:6} {row['file_mib']:7.0f} {row['peak_mib']:7.0f} {row['ms']:8.2f} "
             f"{row['ratio']:6.3f} {quartiles:>12} {row['differs']:8.1e} "
             f"{'ok' if row['same'] else 'WRONG'}")
 

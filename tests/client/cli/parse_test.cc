@@ -130,6 +130,53 @@ TEST(ParseTest, EveryOptionOfCheck) {
               HasReason(Reason::kOptionInvalid));
 }
 
+TEST(ParseTest, EveryOptionOfSimplify) {
+  ASSERT_OK_AND_ASSIGN(const Settings s, Parse("simplify", {"a.onnx",
+                                                            "b.onnx",
+                                                            "--keep",
+                                                            "v",
+                                                            "--keep",
+                                                            "w",
+                                                            "--max-bytes-folded",
+                                                            "99",
+                                                            "--max-opset",
+                                                            "18",
+                                                            "--disable-rule",
+                                                            "mul-one",
+                                                            "--threads",
+                                                            "3",
+                                                            "--seed",
+                                                            "5",
+                                                            "--shape",
+                                                            "x=1",
+                                                            "--measure-shape",
+                                                            "y=2",
+                                                            "--freeze-initializers",
+                                                            "--verify-inputs",
+                                                            "4",
+                                                            "--assume-finite-inputs",
+                                                            "--json"}));
+  EXPECT_EQ(s.output, "b.onnx");
+  EXPECT_THAT(s.options.kept_values, ElementsAre("v", "w"));
+  EXPECT_EQ(s.options.max_folded_bytes, 99);
+  EXPECT_EQ(s.options.max_opset, 18);
+  EXPECT_THAT(s.options.disabled_rules, ElementsAre("mul-one"));
+  EXPECT_EQ(s.options.verify_inputs, 4);
+  EXPECT_THAT(Parse("simplify", {"a.onnx", "--device", "cpu"}), HasReason(Reason::kOptionInvalid));
+}
+
+// As other simplifiers have it, and as 'optimize' does.
+TEST(ParseTest, TheOutputOfSimplifyHasTwoPlaces) {
+  ASSERT_OK_AND_ASSIGN(const Settings s, Parse("simplify", {"a.onnx", "-o", "b.onnx"}));
+  EXPECT_EQ(s.output, "b.onnx");
+  EXPECT_THAT(Parse("simplify", {"a.onnx"}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("missing: OUT.onnx")));
+  EXPECT_THAT(Parse("simplify", {"a.onnx", "b.onnx", "-o", "c.onnx"}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("given twice")));
+  EXPECT_THAT(Parse("simplify", {"a.onnx", "b.onnx", "c.onnx"}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("unexpected 'c.onnx'")));
+}
+
 TEST(ParseTest, ARuleMayBeNamed) {
   ASSERT_OK_AND_ASSIGN(const Settings all, Parse("rules", {}));
   EXPECT_THAT(all.positional, ElementsAre());

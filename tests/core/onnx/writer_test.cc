@@ -365,6 +365,63 @@ TEST(WriterTest, WhereNotEvenTheRankWasKnownBoundShapesAreWrittenToo) {
   }
 }
 
+// Symbols of inputs are names; what inference made up is left open.
+TEST(WriterTest, TypesOfInnerValuesAreWrittenOnlyWhenAskedFor) {
+  const ModelProto before = ModelAtOpset(13, R"(
+      g (float[N,4] x) => (float[N,4] y) { t = Relu(x)  u = NonZero(t)  v = Neg(u)  y = Abs(t) })");
+  ASSERT_OK_AND_ASSIGN(Model model, ReadProto(before));
+  ASSERT_THAT(ops::InferTypes(model.graph), IsOk());
+  ASSERT_OK_AND_ASSIGN(const WrittenModel kept, Write(model, model.graph, {}));
+  EXPECT_EQ(ParseBytes(kept.bytes).graph().value_info_size(), 0);
+
+  WriteOptions options;
+  options.annotate_types = true;
+  ASSERT_OK_AND_ASSIGN(const WrittenModel written, Write(model, model.graph, options));
+  const ModelProto after = ParseBytes(written.bytes);
+  ASSERT_EQ(after.graph().value_info_size(), 3);
+  const auto& t = after.graph().value_info(0);
+  EXPECT_EQ(t.name(), "t");
+  EXPECT_EQ(t.type().tensor_type().elem_type(), ::onnx::TensorProto::FLOAT);
+  EXPECT_EQ(t.type().tensor_type().shape().dim(0).dim_param(), "N");
+  EXPECT_EQ(t.type().tensor_type().shape().dim(1).dim_value(), 4);
+  const auto& v = after.graph().value_info(2);
+  EXPECT_EQ(v.name(), "v");
+  EXPECT_EQ(v.type().tensor_type().elem_type(), ::onnx::TensorProto::INT64);
+  EXPECT_EQ(v.type().tensor_type().shape().dim(0).dim_value(), 2);
+  EXPECT_EQ(v.type().tensor_type().shape().dim(1).value_case(),
+            ::onnx::TensorShapeProto::Dimension::VALUE_NOT_SET);
+}
+
+// --- Values that are kept ---
+
+TEST(WriterTest, AKeptValueIsAnOutputInBetween) {
+  const std::string bytes =
+      ModelAtOpset(13, "g (float[2] x) => (float[2] y) { t = Relu(x)  y = Abs(t) }")
+          .SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(Model model,
+                       Read(bytes, {}, Limits(), nullptr, {.kept_values = {"t", "y", "x"}}));
+  ASSERT_EQ(model.graph.outputs.size(), 3);
+  EXPECT_EQ(model.graph.value(model.graph.outputs[1]).name, "t");
+  ASSERT_THAT(ops::InferTypes(model.graph), IsOk());
+  // No node reads t any more.
+  Graph changed = model.graph;
+  changed.nodes[1].inputs[0] = changed.inputs[0];
+  ASSERT_OK_AND_ASSIGN(const WrittenModel written, Write(model, changed, {}));
+  const ModelProto after = ParseBytes(written.bytes);
+  EXPECT_EQ(NodeText(after), "t=Relu(x) y=Abs(x) ");
+  ASSERT_EQ(after.graph().output_size(), 1);
+  EXPECT_EQ(after.graph().output(0).name(), "y");
+}
+
+TEST(WriterTest, OnlyWhatThereIsCanBeKept) {
+  const std::string bytes =
+      ModelAtOpset(13, "g (float[2] x) => (float[2] y) { y = Abs(x) }").SerializeAsString();
+  for (const char* name : {"t", ""}) {
+    EXPECT_THAT(Read(bytes, {}, Limits(), nullptr, {.kept_values = {name}}),
+                HasReason(Reason::kOptionInvalid));
+  }
+}
+
 TEST(WriterTest, RefusesAGraphOfAnotherModel) {
   ASSERT_OK_AND_ASSIGN(
       const Model model,

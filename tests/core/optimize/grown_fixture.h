@@ -38,8 +38,8 @@ class GrownTest : public ::testing::Test {
                          pricing::TensorWorkspace::Make(graph, graph, settings, prices.get()));
     const search::Task task{.clock = clock_};
     ASSERT_OK(search::SaturateStrategy().Run(*workspace, task).status());
-    grown_ = std::make_unique<GrownEGraph>(std::move(prices), std::move(workspace), /*threads=*/1,
-                                           stop, surcharge_);
+    grown_ = std::make_unique<GrownEGraph>(std::move(prices), std::move(workspace),
+                                           eval::FoldLimits(), stop, surcharge_);
     grown_->costs().Refresh();
   }
 

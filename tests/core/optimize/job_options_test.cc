@@ -79,12 +79,13 @@ TEST(JobOptionsTest, TheCanonicalTextOfAnOptionNeverChanges) {
   const auto lines_of = [](const Options& options) {
     return std::vector<std::string>(absl::StrSplit(options.CanonicalText(), '\n'));
   };
-  EXPECT_THAT(lines_of(Options()),
-              IsSupersetOf({"options-v1", "device=auto", "strategy=mcts", "budget=30",
-                            "max_nodes=50000", "max_simulations=0", "threads=0", "seed=0",
-                            "max_opset=0", "assume_finite_inputs=0", "verify_inputs=2",
-                            "shapes=", "measure_shapes=", "freeze_initializers=0",
-                            "disabled_rules=", "why_not=", ""}));
+  EXPECT_THAT(
+      lines_of(Options()),
+      IsSupersetOf(
+          {"options-v1", "device=auto", "strategy=mcts", "budget=30", "max_nodes=50000",
+           "max_simulations=0", "threads=0", "seed=0", "max_opset=0", "assume_finite_inputs=0",
+           "verify_inputs=2", "shapes=", "measure_shapes=", "freeze_initializers=0",
+           "disabled_rules=", "why_not=", "kept_values=", "max_folded_bytes=1048576", ""}));
   EXPECT_THAT(
       Options().CanonicalText(),
       AllOf(StartsWith("options-v1\ndevice=auto\nstrategy=mcts\nbudget=30\n"),

@@ -47,7 +47,7 @@ class PackageTest : public ::testing::Test {
 
   // The graph of `prepared` as a candidate for the original.
   Packaged PackageOf(const Prepared& prepared) {
-    absl::StatusOr<Candidate> candidate = Unrewritten(prepared.graph, prepared.measured, 1, {});
+    absl::StatusOr<Candidate> candidate = Unrewritten(prepared.graph, prepared.measured, {}, {});
     EXPECT_THAT(candidate.status(), IsOk());
     absl::StatusOr<Packaged> packaged =
         Package(original_, *std::move(candidate), settings_, *costs_, {});
@@ -114,7 +114,7 @@ TEST_F(PackageTest, TensorsOfOpaqueNodesMayBeInFiles) {
       .name = "m.onnx", .model = bytes, .external_data = {{"original.data", weights}}};
   const absl::StatusOr<Prepared> original = Prepare(files, {}, 1, {});
   ASSERT_THAT(original.status(), IsOk());
-  absl::StatusOr<Candidate> candidate = Unrewritten(original->graph, original->measured, 1, {});
+  absl::StatusOr<Candidate> candidate = Unrewritten(original->graph, original->measured, {}, {});
   ASSERT_THAT(candidate.status(), IsOk());
   const absl::StatusOr<Packaged> packaged =
       Package(*original, *std::move(candidate), settings_, *costs_, {});

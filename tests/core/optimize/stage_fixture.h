@@ -88,7 +88,7 @@ class StageTest : public ::testing::Test {
     const ModelFiles files{.name = "candidate.onnx", .model = bytes};
     const absl::StatusOr<Prepared> prepared = Prepare(files, options_, 1, stop_);
     EXPECT_OK(prepared.status());
-    absl::StatusOr<Candidate> candidate = Unrewritten(prepared->graph, prepared->measured, 1, {});
+    absl::StatusOr<Candidate> candidate = Unrewritten(prepared->graph, prepared->measured, {}, {});
     EXPECT_OK(candidate.status());
     return *std::move(candidate);
   }

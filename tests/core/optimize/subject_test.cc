@@ -101,7 +101,7 @@ class SubjectTest : public ::testing::Test {
     cut_ = *verify::Cut(read_);
   }
   Subject subject() const {
-    return {read_, cut_, {.model = "bytes", .external_data = {}, .owner = nullptr}};
+    return {read_, cut_, {.model = "bytes", .external_data = {}, .owner = nullptr}, kept_values_};
   }
   model::ValueId InCut(absl::string_view name) const { return testing::MustFind(cut_.graph, name); }
 
@@ -126,6 +126,7 @@ class SubjectTest : public ::testing::Test {
   }
 
   model::Graph read_;
+  int kept_values_ = 0;
   verify::CutGraph cut_;
 };
 
@@ -193,6 +194,21 @@ TEST_F(SubjectTest, AFileIsAskedForTheOutputsOfItsCut) {
   EXPECT_THAT(Names(backend.values.outputs), ElementsAre("y: float32[2]"));
   EXPECT_EQ(backend.values.outputs[0].id, InCut("y"));
   EXPECT_THAT(Firsts(backend.inputs), ElementsAre(2));
+}
+
+TEST_F(SubjectTest, AFileIsNotAskedForValuesThatAreOnlyKept) {
+  Read(R"(graph g {
+    input x: float32[2]
+    y = Relu(x)
+    kept = Neg(x)
+    output y
+    output kept
+  })");
+  kept_values_ = 1;
+  RecordingBackend backend(/*runs_files=*/true);
+  backend.wanted = {InCut("x")};
+  ASSERT_OK(Compile(backend, {testing::Floats({2}, {1, 1})}).status());
+  EXPECT_THAT(Names(backend.values.outputs), ElementsAre("y: float32[2]"));
 }
 
 // The cut has inputs that are no inputs of the file: what the strange node computes.

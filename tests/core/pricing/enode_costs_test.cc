@@ -98,6 +98,26 @@ TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
   EXPECT_EQ(costs.Request(nodes), 2);  // the third Slice, and the Split
 }
 
+// A view costs an operator, too. What folds, and a leaf, is none that a model still has.
+TEST(ENodeCosts, OperatorsMayCostSomethingBesideTheirKernels) {
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, TensorsOf(R"(graph g {
+    input x: float32[4,8]
+    const c: float32[8] = random(1)
+    flat = Reshape(x) {shape=[32]}
+    y = Relu(flat)
+    d = Neg(c)
+    z = Add(x, d)
+    output y, z
+  })"));
+  RecordingModel model;
+  KernelPrices prices(&model);
+  const ENodeCosts costs(tensors, &prices, 0, /*operator_us=*/100);
+  std::vector<double> of_nodes;
+  for (const egraph::ENodeId node : Original(tensors)) of_nodes.push_back(costs.Cost(node));
+  EXPECT_EQ(of_nodes, (std::vector<double>{100, 101, 0, 101}));
+  for (const extract::Fusion& fusion : costs.Fusions()) EXPECT_LE(fusion.saving, 1);
+}
+
 // Weights are computed once, but where that takes too long whoever runs the model does it, and
 // what depends on it.
 TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {

@@ -1,0 +1,34 @@
+#pragma once
+
+// Simplifies a model: without a device, without timing, and with the same result on every machine.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/stop.h"
+#include "core/optimize/optimize.h"
+#include "core/optimize/options.h"
+#include "core/report/simplification.h"
+
+namespace quotient::optimize {
+
+struct Simplified {
+  OptimizedModel files;  // The bytes of the input if the model stayed as it is.
+  report::Simplification report;
+};
+
+// Folds constants and applies the rules that simplify (core/rules/simplifying.h): of all graphs
+// that they lead to, the one with the fewest operators, and of these the one with the least work,
+// and no graph with more work than the model's. The opset stays as it is unless Options::max_opset
+// says otherwise. Types that inference finds are written beside the values. Whatever is returned
+// was read back and checked against the model, like a result of Optimize; if it disagrees, the
+// graph in which constants were only folded is tried, and then the model is returned as it came. Of
+// the options those count that say how the model is read and checked, Options::max_opset,
+// disabled_rules, kept_values and max_folded_bytes. The location of external data is
+// `external_location`. Fails as Optimize does, but needs no device.
+absl::StatusOr<Simplified> Simplify(const ModelFiles& files, const Options& options,
+                                    const std::string& external_location, const Clock& clock,
+                                    const StopCondition& stop);
+
+}  // namespace quotient::optimize
