@@ -27,6 +27,11 @@ std::string Verdict(const Comparison& comparison) {
 Json NumberValue(double number) {
   return std::isfinite(number) ? Json(number) : Json(NumberText(number));
 }
+Json NumberValue(const Number& number) {
+  if (const double* const real = std::get_if<double>(&number)) return NumberValue(*real);
+  if (const int64_t* const integer = std::get_if<int64_t>(&number)) return Json(*integer);
+  return Json(std::get<uint64_t>(number));
+}
 
 std::string PartedText(const PartedValue& parted) {
   std::string text = absl::StrCat("they part at '", Escaped(parted.name), "', which ",

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/number_text.h"
+
 namespace quotient::report {
 
 // Sizes of the inputs at which both models were compared.
@@ -22,8 +24,8 @@ struct PartedValue {
   std::string name;
   std::string op;       // The operator that computes it in the second model.
   std::string element;  // "[1,3]"; empty if the types differ.
-  double first = 0;     // The element's number in both models.
-  double second = 0;
+  Number first = 0.0;   // The element's number in both models.
+  Number second = 0.0;
   int agreeing = 0;  // The number of values under one name before it that are the same.
 };
 

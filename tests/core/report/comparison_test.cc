@@ -50,12 +50,24 @@ TEST(ComparisonText, OfDifferentModelsSaysWhereTheyPart) {
 
 TEST(ComparisonText, NumbersThatDifferLookDifferent) {
   Comparison comparison = Different();
-  comparison.parted->first = 1234567;
-  comparison.parted->second = 1234568;
+  comparison.parted->first = 1234567.0;
+  comparison.parted->second = 1234568.0;
   EXPECT_THAT(ToText(comparison), ::testing::HasSubstr("is 1234568 instead of 1234567"));
   comparison.parted->first = std::nan("");
   comparison.parted->second = 1.0 / 3;
   EXPECT_THAT(ToText(comparison), ::testing::HasSubstr("is 0.3333333333333333 instead of nan"));
+}
+
+// Not every integer of 64 bits is a double.
+TEST(ComparisonText, IntegersAreExact) {
+  Comparison comparison = Different();
+  comparison.parted->first = int64_t{-9007199254740993};
+  comparison.parted->second = ~uint64_t{0};
+  EXPECT_THAT(ToText(comparison), ::testing::HasSubstr("is 18446744073709551615 instead of "
+                                                       "-9007199254740993"));
+  const auto json = nlohmann::json::parse(ToJson(comparison));
+  EXPECT_EQ(json["parted"]["first"], int64_t{-9007199254740993});
+  EXPECT_EQ(json["parted"]["second"], ~uint64_t{0});
 }
 
 TEST(ComparisonText, NamesCannotForgeLines) {
