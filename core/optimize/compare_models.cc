@@ -97,11 +97,12 @@ class Comparer {
     if (!other.has_value()) return absl::OkStatus();
     const auto gone = CompareUncomputed(original, *other);
     if (!gone.ok()) return About(second_, gone.status());
+    const verify::Checked checked = {&other->model.graph, &other->cut};
     absl::StatusOr<verify::Checker> checker = verify::Checker::Create(
         {&as_read, &original.cut}, original.shapes.shapes,
-        {options_.verify_inputs, options_.seed, threads_, options_.assume_finite_inputs}, stop_);
+        {options_.verify_inputs, options_.seed, threads_, options_.assume_finite_inputs, &checked},
+        stop_);
     if (!checker.ok()) return About(first_, checker.status());
-    const verify::Checked checked = {&other->model.graph, &other->cut};
     const absl::StatusOr<verify::Verdict> verdict = checker->Check(checked, stop_);
     if (!verdict.ok()) return About(second_, verdict.status());
     if (!verdict->passed) {

@@ -1,15 +1,13 @@
 #include "core/verify/binding_proposals.h"
 
 #include <algorithm>
-#include <optional>
+#include <functional>
 #include <set>
-#include <string>
-#include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "core/model/occurring_sizes.h"
 #include "core/verify/binding_sizes.h"
+#include "core/verify/dim_groups.h"
 #include "core/verify/separating_sets.h"
 
 namespace quotient::verify {
@@ -23,47 +21,11 @@ using model::ValueId;
 constexpr size_t kMostOccurring = 12;
 // The most proposals of one call for each size of batches.
 constexpr size_t kMostProposals = 3;
+// The most proposals of sizes that reach a number of the model.
+constexpr size_t kMostLarge = 6;
+constexpr size_t kMostTries = 16;
 // The most dimensions that are split off from others with their name, one by one.
 constexpr size_t kMostSplits = 8;
-
-Groups EachItsOwn(const std::vector<FreeDim>& free) {
-  Groups groups(free.size());
-  for (size_t i = 0; i < free.size(); ++i) groups[i] = i;
-  return groups;
-}
-
-// A symbol, or for dimensions without one the measured size and whether they are first dimensions.
-using GroupKey = std::tuple<std::string, int64_t, bool>;
-
-// Groups dimensions by key. A group is named by its first member. A dimension without a key is a
-// group of its own.
-template <typename KeyOf>
-Groups GroupBy(const std::vector<FreeDim>& free, KeyOf key_of) {
-  Groups groups(free.size());
-  absl::flat_hash_map<GroupKey, size_t> first;
-  for (size_t i = 0; i < free.size(); ++i) {
-    const std::optional<GroupKey> key = key_of(free[i]);
-    groups[i] = key.has_value() ? first.emplace(*key, i).first->second : i;
-  }
-  return groups;
-}
-
-std::optional<GroupKey> ByName(const FreeDim& dim) {
-  if (dim.symbol.empty()) return std::nullopt;
-  return GroupKey(dim.symbol, 0, false);
-}
-
-// As ByName, but dimensions without a name have a key, too: their size in measuring.
-std::optional<GroupKey> ByNameOrNumber(const FreeDim& dim) {
-  if (!dim.symbol.empty()) return ByName(dim);
-  return GroupKey("", dim.measured, dim.axis == 0);
-}
-
-// Some exporters give each axis of each input its own name, and only the operators determine which
-// of these must be equal. Dimensions with the same size in measuring may have to be.
-std::optional<GroupKey> ByNumber(const FreeDim& dim) {
-  return GroupKey("", dim.measured, dim.axis == 0);
-}
 
 class Proposer {
  public:
@@ -98,8 +60,28 @@ class Proposer {
     return std::move(proposals_);
   }
 
+  std::vector<Shapes> RunLarge(std::vector<int64_t> numbers, double most_growth) {
+    std::ranges::sort(numbers, std::greater());
+    const Groups own = EachItsOwn(free_);
+    size_t tries = 0;
+    for (const int64_t number : numbers) {
+      for (const int64_t first : {number + 1, number}) {
+        const Sizes sizes = LargeSizes(kind_, first);
+        const Shapes shapes = ShapesOf(own, sizes);
+        if (!HasAtLeast(shapes, first) || Elements(shapes) > most_growth * Elements(measured_)) {
+          continue;
+        }
+        ProposeAt(sizes);
+        if (proposals_.size() >= kMostLarge || ++tries == kMostTries) {
+          return std::move(proposals_);
+        }
+      }
+    }
+    return std::move(proposals_);
+  }
+
   BrokenNames RunBroken() {
-    const Groups by_name = GroupBy(free_, ByName);
+    const Groups by_name = GroupByName(free_);
     if (by_name == EachItsOwn(free_)) return {};
     const std::vector<Sizes> accepted = SizesToBreak(by_name);
     if (accepted.empty()) return {};
@@ -126,7 +108,7 @@ class Proposer {
     std::erase(numbers, longest);
     numbers.push_back(1);
     const Progression batch = *UsualSizes(kind_)[0][0].batch;
-    const bool batch_is_free = Infers(GroupBy(free_, ByNumber), {.batch = batch});
+    const bool batch_is_free = Infers(GroupByNumber(free_), {.batch = batch});
     std::vector<Sizes> occurring;
     for (const int64_t number : numbers) {
       const Progression same = {number, 0};
@@ -143,7 +125,7 @@ class Proposer {
 
   // Proposes the first of these sizes that the operators accept.
   void ProposeOccurring() {
-    const Groups by_number = GroupBy(free_, ByNumber);
+    const Groups by_number = GroupByNumber(free_);
     const size_t before = proposals_.size();
     Shapes last;
     for (const Sizes& sizes : Occurring()) {
@@ -191,7 +173,7 @@ class Proposer {
     const auto differ = [&](const Groups& groups) {
       return ShapesOf(groups, usual) != ShapesOf(groups, sums);
     };
-    return differ(GroupBy(free_, ByName)) || differ(GroupBy(free_, ByNumber));
+    return differ(GroupByName(free_)) || differ(GroupByNumber(free_));
   }
 
   size_t CountOnes(const Groups& groups, const Sizes& sizes) const {
@@ -220,12 +202,12 @@ class Proposer {
       // If all may differ, there is no equality that a caller could break.
       if (BreaksNames(kind_) ? Infers(own, sizes) : Propose(own, sizes)) return true;
     }
-    const Groups by_name = GroupBy(free_, ByName);
+    const Groups by_name = GroupByName(free_);
     if (Infers(by_name, sizes)) return ProposeLoosened(by_name, sizes);
     // Dimensions without a name are not expected to be equal.
     if (BreaksNames(kind_)) return false;
-    if (Propose(GroupBy(free_, ByNameOrNumber), sizes)) return true;
-    const Groups by_number = GroupBy(free_, ByNumber);
+    if (Propose(GroupByNameOrNumber(free_), sizes)) return true;
+    const Groups by_number = GroupByNumber(free_);
     return Infers(by_number, sizes) && ProposeLoosened(by_number, sizes);
   }
 
@@ -250,6 +232,22 @@ class Proposer {
       proposals_.push_back(std::move(shapes));
     }
     return true;
+  }
+
+  // Whether a free dimension has at least this size.
+  bool HasAtLeast(const Shapes& shapes, int64_t size) const {
+    return std::ranges::any_of(
+        free_, [&](const FreeDim& dim) { return shapes.at(dim.input)[dim.axis] >= size; });
+  }
+
+  static double Elements(const Shapes& shapes) {
+    double sum = 0;
+    for (const auto& [input, dims] : shapes) {
+      double elements = 1;
+      for (const int64_t dim : dims) elements *= static_cast<double>(dim);
+      sum += elements;
+    }
+    return sum;
   }
 
   static bool HasEmpty(const Shapes& shapes) {
@@ -341,6 +339,10 @@ bool BreaksNames(BindingKind kind) {
   return kind == BindingKind::kSomeAreOne || kind == BindingKind::kSwapped;
 }
 
+bool IsLarge(BindingKind kind) {
+  return kind == BindingKind::kLong || kind == BindingKind::kLargeBatch;
+}
+
 absl::string_view ToString(BindingKind kind) {
   switch (kind) {
     case BindingKind::kFirst:
@@ -352,6 +354,9 @@ absl::string_view ToString(BindingKind kind) {
       return "sizes of two names have changed places";
     case BindingKind::kEmptyBatch:
       return "the batch is empty, only types are compared";
+    case BindingKind::kLong:
+    case BindingKind::kLargeBatch:
+      return "sizes that reach a number of the model";
   }
   return "";
 }
@@ -359,6 +364,12 @@ absl::string_view ToString(BindingKind kind) {
 std::vector<Shapes> ProposeBindings(const Graph& graph, const Shapes& measured, BindingKind kind,
                                     const StopCondition& stop) {
   return Proposer(graph, measured, kind, stop).Run();
+}
+
+std::vector<Shapes> ProposeLarge(const Graph& graph, const Shapes& measured, BindingKind kind,
+                                 std::vector<int64_t> numbers, double most_growth,
+                                 const StopCondition& stop) {
+  return Proposer(graph, measured, kind, stop).RunLarge(std::move(numbers), most_growth);
 }
 
 BrokenNames ProposeBrokenNames(const Graph& graph, const Shapes& measured,

@@ -4,6 +4,7 @@
 // right only for particular sizes: a batch of one, an even length, dimensions that happen to be
 // equal.
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -27,10 +28,18 @@ enum class BindingKind {
   kSwapped,
   // All batches are empty.
   kEmptyBatch,
+  // All lengths, or all batches, are larger than a number that occurs in the model, or as large:
+  // the
+  // rows of a table of positions, a size that is compared with.
+  kLong,
+  kLargeBatch,
 };
 
 // Whether dimensions of one name have different sizes on purpose.
 bool BreaksNames(BindingKind kind);
+
+// Whether it is kLong or kLargeBatch.
+bool IsLarge(BindingKind kind);
 
 // "some sizes of one name are 1", "the batch is empty, only types are compared"; nothing for the
 // first two kinds.
@@ -48,6 +57,13 @@ absl::string_view ToString(BindingKind kind);
 // together if there are no elements.
 std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured,
                                     BindingKind kind, const StopCondition& stop);
+
+// Proposes bindings of kLong or kLargeBatch. `numbers` are those that occur in the models, and
+// larger ones are tried first. The inputs together have at most `most_growth` times as many
+// elements as in `measured`. At most six, after a few dozen inferences.
+std::vector<Shapes> ProposeLarge(const model::Graph& graph, const Shapes& measured,
+                                 BindingKind kind, std::vector<int64_t> numbers, double most_growth,
+                                 const StopCondition& stop);
 
 // Bindings of the kind kSomeAreOne.
 struct BrokenNames {

@@ -130,6 +130,12 @@ std::vector<std::vector<Sizes>> UsualSizes(BindingKind kind, bool adds_up) {
   return usual;
 }
 
+Sizes LargeSizes(BindingKind kind, int64_t first) {
+  const Progression large = {first, 1};
+  if (kind == BindingKind::kLong) return {BatchesOf(kind)[0], large, {}};
+  return {large, kExtents[0][0].length, {}};
+}
+
 std::vector<Sizes> MeasuredSizes(BindingKind kind) {
   std::vector<Sizes> measured;
   for (const Progression& batch : BatchesOf(kind)) measured.push_back({batch, {}, {}});

@@ -38,6 +38,10 @@ std::vector<std::vector<Sizes>> UsualSizes(BindingKind kind, bool adds_up = fals
 // Only first dimensions differ from the sizes used for measuring: one for each of the batches.
 std::vector<Sizes> MeasuredSizes(BindingKind kind);
 
+// Sizes of kLong or kLargeBatch: all lengths, or all batches, are `first` or larger. The others are
+// small, but sides are those used for measuring.
+Sizes LargeSizes(BindingKind kind, int64_t first);
+
 // Returns `measured` with these sizes of the free dimensions. A group with a first dimension is a
 // batch, unless its tensor has only one dimension.
 Shapes WithSizes(const Shapes& measured, const std::vector<FreeDim>& free, const Groups& groups,

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/model/occurring_sizes.h"
+#include "core/verify/stayed_sizes.h"
 
 namespace quotient::verify {
 namespace {
@@ -22,6 +23,12 @@ constexpr double kFreeOperations = 5e7;
 constexpr double kMostOfOneBinding = 4;
 // This much memory is always allowed.
 constexpr double kFreeBytes = 1 << 24;
+// Sets beside those that are wished for may take this many operations together, which are some
+// milliseconds.
+constexpr double kFurtherOperations = 1e7;
+// Of the numbers of a model so many are tried as sizes, those closest to a usual length.
+constexpr size_t kMostNumbers = 12;
+constexpr int64_t kUsualLength = 256;
 
 // Whether all dimensions of all inputs, bound or not, are numbers.
 bool HasNumbersAlone(const model::Graph& graph) {
@@ -46,14 +53,20 @@ class Checker::Builder {
     left_ = std::max(kShareOfBindings * settings_.input_sets * measured, kFreeOperations);
     most_ = kMostOfOneBinding * measured;
     most_bytes_ = std::max(kMostOfOneBinding * BytesOf(*original_.cut), kFreeBytes);
+    if (settings_.only_candidate != nullptr) FindFurther(*settings_.only_candidate->cut);
     QUOTIENT_RETURN_IF_ERROR(AddBindings());
+    for (const BindingKind kind : {BindingKind::kLong, BindingKind::kLargeBatch}) {
+      QUOTIENT_RETURN_IF_ERROR(AddLarge(kind, left_ / (8 * measured)));
+    }
     QUOTIENT_RETURN_IF_ERROR(AddEmptyBatch());
     const bool takes_a_place = is_expensive_ && settings_.input_sets > 1;
     const int input_sets = takes_a_place ? settings_.input_sets - 1 : settings_.input_sets;
     QUOTIENT_ASSIGN_OR_RETURN(
         Reference reference,
         Reference::Create(*original_.cut, input_sets, settings_.seed, settings_.threads, stop_,
-                          {.assume_finite_inputs = settings_.assume_finite_inputs}));
+                          {.assume_finite_inputs = settings_.assume_finite_inputs,
+                           .further_wide = FurtherSets(measured),
+                           .further = further_}));
     checker_.measured_ = std::make_unique<Reference>(std::move(reference));
     checker_.note_ = Note(takes_a_place);
     return std::move(checker_);
@@ -66,6 +79,40 @@ class Checker::Builder {
     std::unique_ptr<CutGraph> cut;
     double operations;
   };
+
+  void FindFurther(const CutGraph& candidate) {
+    further_ = FindThresholds(candidate.graph);
+    const std::vector<int64_t> rows = DifferingRows(original_.cut->graph, candidate.graph);
+    further_.integers.insert(further_.integers.end(), rows.begin(), rows.end());
+  }
+
+  // Further sets cost little if an evaluation takes next to nothing, and small inputs need them:
+  // a set of few elements has no room for all kinds of numbers.
+  int FurtherSets(double operations) const {
+    const int64_t wide = settings_.input_sets / 2;
+    const int64_t wanted = WideSetsWanted(original_.cut->graph, further_) - wide;
+    const auto affordable = static_cast<int64_t>(kFurtherOperations / operations);
+    return static_cast<int>(std::clamp<int64_t>(wanted, 0, affordable));
+  }
+
+  // Adds bindings whose sizes reach numbers that occur in the models, if that is cheap.
+  absl::Status AddLarge(BindingKind kind, double most_growth) {
+    std::vector<int64_t> numbers = NumbersOf(*original_.graph);
+    if (settings_.only_candidate != nullptr) {
+      for (const int64_t number : NumbersOf(*settings_.only_candidate->graph)) {
+        if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+      }
+    }
+    for (Shapes& shapes :
+         ProposeLarge(*original_.graph, measured_, kind, std::move(numbers), most_growth, stop_)) {
+      QUOTIENT_RETURN_IF_ERROR(AddBinding(kind, {std::move(shapes)}).status());
+    }
+    return absl::OkStatus();
+  }
+
+  static std::vector<int64_t> NumbersOf(const model::Graph& graph) {
+    return model::OccurringSizes(graph, kUsualLength, kMostNumbers);
+  }
 
   absl::Status AddBindings() {
     QUOTIENT_ASSIGN_OR_RETURN(const bool has_first, AddOneOf(BindingKind::kFirst));
@@ -155,6 +202,7 @@ class Checker::Builder {
   }
 
   void NoteTooExpensive(BindingKind kind) {
+    if (IsLarge(kind)) return;
     (BreaksNames(kind) ? names_are_trusted_ : is_limited_) = true;
   }
 
@@ -164,17 +212,19 @@ class Checker::Builder {
     // Both kinds of inputs if that is cheap, else alternating kinds.
     const int sets = 4 * proposal.operations <= left_ ? 2 : 1;
     const bool wide_first = kind != BindingKind::kFirst || !IsAffordable(proposal);
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const bool kept,
-        Keep(proposal, kind, sets,
-             {.wide_first = wide_first, .assume_finite_inputs = settings_.assume_finite_inputs}));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool kept,
+                              Keep(proposal, kind, sets,
+                                   {.wide_first = wide_first,
+                                    .assume_finite_inputs = settings_.assume_finite_inputs,
+                                    .binding = static_cast<int64_t>(checker_.bindings_.size()) + 1,
+                                    .further = further_}));
     if (kept) left_ -= sets * proposal.operations;
     return kept;
   }
 
   // False if the original cannot be evaluated there.
   absl::StatusOr<bool> Keep(Proposal& proposal, BindingKind kind, int sets,
-                            Reference::Kinds kinds) {
+                            const Reference::Kinds& kinds) {
     absl::StatusOr<Reference> reference = Reference::Create(
         *proposal.cut, sets, settings_.seed + 1000 * (static_cast<uint64_t>(kind) + 1),
         settings_.threads, stop_, kinds);
@@ -216,57 +266,18 @@ class Checker::Builder {
       add("dimensions of one name were taken to be equal: there are too many to try all of them");
     }
     if (takes_a_place) add("wide values were checked at the other binding alone");
-    for (const std::string& sentence : SizesThatStayed()) add(sentence);
+    for (const std::string& sentence :
+         SizesThatStayed(*original_.graph, measured_, checker_.bindings_)) {
+      add(sentence);
+    }
     return note;
-  }
-
-  // Names dimensions that had one size at all bindings, unless there is no binding, which the note
-  // says anyway. Symbols are named once.
-  std::vector<std::string> SizesThatStayed() const {
-    constexpr size_t kMostNamed = 3;
-    std::vector<std::string> sentences;
-    std::set<std::string> changed;
-    std::vector<FreeDim> stayed;
-    for (FreeDim& dim : FreeDims(*original_.graph, measured_)) {
-      if (HasOtherSize(dim)) {
-        changed.insert(dim.symbol);
-      } else {
-        stayed.push_back(std::move(dim));
-      }
-    }
-    size_t more = 0;
-    for (const FreeDim& dim : stayed) {
-      if (!dim.symbol.empty() && !changed.insert(dim.symbol).second) continue;
-      if (sentences.size() == kMostNamed) {
-        ++more;
-        continue;
-      }
-      const std::string name =
-          dim.symbol.empty() ? absl::StrCat(dim.axis) : absl::StrCat("'", dim.symbol, "'");
-      sentences.push_back(absl::StrCat("no size other than ", dim.measured,
-                                       " was checked for dimension ", name, " of input '",
-                                       dim.input, "'"));
-    }
-    if (more > 0) absl::StrAppend(&sentences.back(), " and for ", more, " more");
-    return sentences;
-  }
-
-  // Whether some binding has another size than measuring, or none compares values. One that breaks
-  // names does not count, because there a size may be 1 beside one that stays.
-  bool HasOtherSize(const FreeDim& dim) const {
-    bool compares_values = false;
-    for (const CheckedBinding& binding : checker_.bindings_) {
-      if (binding.kind == BindingKind::kEmptyBatch || BreaksNames(binding.kind)) continue;
-      compares_values = true;
-      if (binding.shapes.at(dim.input)[dim.axis] != dim.measured) return true;
-    }
-    return !compares_values;
   }
 
   const Checked& original_;
   const Shapes measured_;
   const CheckSettings& settings_;
   const StopCondition& stop_;
+  Thresholds further_;              // Those of the candidate, if it is known.
   double left_ = 0;                 // Operations that bindings may still take.
   double most_ = 0;                 // Operations that one binding may take.
   double most_bytes_ = 0;           // Bytes that one binding may take.

@@ -31,6 +31,9 @@ struct CheckSettings {
   uint64_t seed = 0;
   int threads = 1;
   bool assume_finite_inputs = false;  // If set, no infinite inputs are drawn.
+  // The candidate, if there is one only and it is known before. Its thresholds are drawn beside
+  // those of the original, and the numbers in it are tried as sizes. Borrowed; may be null.
+  const Checked* only_candidate = nullptr;
 };
 
 // Dims, other than those used for measuring, at which candidates are checked.

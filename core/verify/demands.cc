@@ -1,11 +1,10 @@
 #include "core/verify/demands.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
-#include <variant>
 
 #include "core/ops/op.h"
+#include "core/verify/extremes.h"
 
 namespace quotient::verify {
 namespace {
@@ -140,34 +139,12 @@ std::vector<Demand> FindDemands(const Graph& graph) {
   std::vector<Demand> demands;
   demands.reserve(graph.inputs.size());
   for (ValueId input : graph.inputs) demands.push_back(finder.Of(input));
+  const std::vector<Extremes> extremes = FindExtremes(graph);
+  for (size_t i = 0; i < demands.size(); ++i) {
+    demands[i].takes_nan = extremes[i].takes_nan;
+    demands[i].takes_largest = extremes[i].takes_largest;
+  }
   return demands;
-}
-
-std::vector<double> Thresholds(const Graph& graph) {
-  constexpr int64_t kMostElements = 4;
-  constexpr size_t kMost = 64;
-  std::vector<double> thresholds;
-  for (const Node& node : graph.nodes) {
-    for (const auto& [name, attribute] : node.attributes) {
-      const double* const number = std::get_if<double>(&attribute);
-      if (number != nullptr) thresholds.push_back(*number);
-    }
-  }
-  for (const model::Value& value : graph.values) {
-    if (!value.constant.has_value() || value.constant->elements() > kMostElements) continue;
-    if (!model::IsFloat(value.constant->dtype())) continue;
-    for (double element : value.constant->AsDoubles()) thresholds.push_back(element);
-  }
-  std::erase_if(thresholds, [](double value) { return !(std::abs(value) <= 1e6); });
-  std::ranges::sort(thresholds);
-  thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
-  if (thresholds.size() <= kMost) return thresholds;
-  // Some from the whole range, not the least ones alone.
-  std::vector<double> some;
-  for (size_t i = 0; i < kMost; ++i) {
-    some.push_back(thresholds[i * (thresholds.size() - 1) / (kMost - 1)]);
-  }
-  return some;
 }
 
 }  // namespace quotient::verify

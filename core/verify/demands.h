@@ -25,6 +25,9 @@ struct Demand {
   // Softmax), or both.
   bool takes_minus_infinity = false;
   bool takes_infinities = false;
+  // Whether it may hold NaN, and the largest numbers of its type (Extremes).
+  bool takes_nan = false;
+  bool takes_largest = false;
 
   // Tightens tuple_bounds, so that the tuples are also within these bounds.
   void TakeTuples(const std::vector<int64_t>& bounds);
@@ -32,10 +35,5 @@ struct Demand {
 
 // The demands on the inputs of a static graph, in the order of the inputs.
 std::vector<Demand> FindDemands(const model::Graph& graph);
-
-// Numbers at which operators of the graph may change their behavior: float attributes (such as the
-// bounds of Clip), and elements of small constants, with which inputs may be compared. Sorted,
-// without duplicates, at most 64.
-std::vector<double> Thresholds(const model::Graph& graph);
 
 }  // namespace quotient::verify

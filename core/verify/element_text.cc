@@ -20,4 +20,11 @@ std::string ElementText(const model::TensorType& type, int64_t element) {
   return text + "]";
 }
 
+Number NumberAt(const model::Tensor& tensor, int64_t element) {
+  if (model::IsFloat(tensor.dtype())) return tensor.GetDouble(element);
+  const int64_t integer = tensor.GetInt(element);
+  if (tensor.dtype() == model::DType::kUint64) return static_cast<uint64_t>(integer);
+  return integer;
+}
+
 }  // namespace quotient::verify

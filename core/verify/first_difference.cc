@@ -67,8 +67,8 @@ FirstDifference Describe(const std::string& name, const std::string& op, const T
   FirstDifference first{.value = name, .op = op};
   if (original.type() != other.type() || difference.index < 0) return first;
   first.element = ElementText(original.type(), difference.index);
-  first.original = original.GetDouble(difference.index);
-  first.other = other.GetDouble(difference.index);
+  first.original = NumberAt(original, difference.index);
+  first.other = NumberAt(other, difference.index);
   return first;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/number_text.h"
 #include "core/base/stop.h"
 #include "core/model/tensor.h"
 #include "core/verify/compare.h"
@@ -20,8 +21,8 @@ struct FirstDifference {
   std::string op;     // The operator that computes it in the other graph.
   // The element that differs most, and its number in both. Empty and 0 if the types differ.
   std::string element;  // "[1,3]"
-  double original = 0;
-  double other = 0;
+  Number original = 0.0;
+  Number other = 0.0;
   // The number of values of both graphs by name that were computed before it and are the same.
   int agreeing = 0;
 };

@@ -53,9 +53,9 @@ FiniteShare FiniteShareOf(const std::vector<Tensor>& outputs) {
 
 }  // namespace
 
-absl::Status InputSets::Add(std::span<const Draw> draws, uint64_t seed, int threads,
-                            const StopCondition& stop) {
-  return AddFrom(draws, 0, seed, threads, stop);
+absl::Status InputSets::Add(std::span<const Draw> draws, uint64_t seed, const Turn& turn,
+                            int threads, const StopCondition& stop) {
+  return AddFrom({.draws = draws, .seed = seed, .turn = turn}, threads, stop);
 }
 
 absl::Status InputSets::Narrow(size_t index, int threads, const StopCondition& stop) {
@@ -63,7 +63,8 @@ absl::Status InputSets::Narrow(size_t index, int threads, const StopCondition& s
   wide.was_narrowed = true;
   const size_t next = wide.drawn + 1;
   if (next >= wide.draws.size()) return absl::OkStatus();
-  return AddFrom(wide.draws, next, wide.seed + 1, threads, stop);
+  return AddFrom({.draws = wide.draws, .drawn = next, .seed = wide.seed + 1, .turn = wide.turn},
+                 threads, stop);
 }
 
 bool InputSets::TellSomething() const {
@@ -74,14 +75,14 @@ bool InputSets::TellSomething() const {
   });
 }
 
-absl::Status InputSets::AddFrom(std::span<const Draw> draws, size_t first, uint64_t seed,
-                                int threads, const StopCondition& stop) {
+absl::Status InputSets::AddFrom(const InputSet& wanted, int threads, const StopCondition& stop) {
   std::optional<InputSet> best;
   double best_share = 0;  // The mean finite share of its outputs.
   absl::Status status;
-  for (size_t drawn = first; drawn < draws.size(); ++drawn) {
-    InputSet set{.draws = draws, .drawn = drawn, .seed = seed};
-    set.inputs = RandomInputs(original_->graph, seed + drawn, draws[drawn]);
+  for (size_t drawn = wanted.drawn; drawn < wanted.draws.size(); ++drawn) {
+    InputSet set{.draws = wanted.draws, .drawn = drawn, .seed = wanted.seed, .turn = wanted.turn};
+    set.inputs =
+        RandomInputs(original_->graph, set.seed + drawn, set.draws[drawn], set.turn, further_);
     absl::StatusOr<std::vector<Tensor>> outputs =
         EvaluateOutputs(*original_, set.inputs, threads, stop);
     if (!outputs.ok()) {

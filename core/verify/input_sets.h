@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,6 +25,7 @@ struct InputSet {
   std::span<const Draw> draws;  // Draws of its kind, wider ones first.
   size_t drawn = 0;             // Index of the draw that was used.
   uint64_t seed = 0;
+  Turn turn;
   bool was_narrowed = false;  // Whether a narrower set was drawn to resolve its doubts.
   std::vector<model::Tensor> inputs;
   std::vector<model::Tensor> outputs;
@@ -41,12 +43,14 @@ struct InputSet {
 // One thread at a time. Borrows the original.
 class InputSets {
  public:
-  explicit InputSets(const CutGraph* original) : original_(original) {}
+  // `further` are thresholds beside those of the original.
+  InputSets(const CutGraph* original, Thresholds further)
+      : original_(original), further_(std::move(further)) {}
 
   // Draws a set by the first of `draws` with which the original can be evaluated and its outputs
   // are mostly finite; if there is none, by the one whose outputs are finite most. Fails with the
   // evaluator's error if none can be evaluated, and with CANCELLED or RUN_BUDGET.
-  absl::Status Add(std::span<const Draw> draws, uint64_t seed, int threads,
+  absl::Status Add(std::span<const Draw> draws, uint64_t seed, const Turn& turn, int threads,
                    const StopCondition& stop);
   // Adds a set that is drawn like set `index`, but by the next draw, which is narrower. Adds
   // nothing if there is none. Fails as Add does.
@@ -62,10 +66,12 @@ class InputSets {
   bool TellSomething() const;
 
  private:
-  absl::Status AddFrom(std::span<const Draw> draws, size_t first, uint64_t seed, int threads,
-                       const StopCondition& stop);
+  // Adds a set with the draws, seed and turn of `wanted`, by the first of draws[drawn..] that will
+  // do.
+  absl::Status AddFrom(const InputSet& wanted, int threads, const StopCondition& stop);
 
   const CutGraph* original_;
+  Thresholds further_;
   std::vector<InputSet> sets_;
 };
 

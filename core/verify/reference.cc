@@ -190,8 +190,8 @@ class Reference::Comparison {
     }
     verdict_.element = difference.index;
     Fail(absl::StrCat(key, ElementText(original.type(), difference.index), " is ",
-                      NumberText(other.GetDouble(difference.index)), " instead of ",
-                      NumberText(original.GetDouble(difference.index)), ", off by ",
+                      NumberText(NumberAt(other, difference.index)), " instead of ",
+                      NumberText(NumberAt(original, difference.index)), ", off by ",
                       difference.relative_error, " of what surrounds it, on ", verdict_.set),
          key, difference.relative_error);
   }
@@ -293,15 +293,19 @@ class Reference::Comparison {
 };
 
 absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_sets, uint64_t seed,
-                                            int threads, const StopCondition& stop, Kinds kinds) {
-  Reference reference(original);
-  reference.only_types_ = kinds.only_types;
-  for (int set = 0; set < input_sets; ++set) {
-    const bool is_wide = (set % 2 == 0) == kinds.wide_first;
+                                            int threads, const StopCondition& stop,
+                                            const Kinds& kinds) {
+  Reference reference(original, kinds);
+  Turn turn{.binding = kinds.binding};
+  for (int set = 0; set < input_sets + kinds.further_wide; ++set) {
+    const bool is_wide = set >= input_sets || (set % 2 == 0) == kinds.wide_first;
     const std::span<const Draw> draws =
         is_wide ? WideDraws(original.graph, kinds.assume_finite_inputs) : UnitDraws();
-    QUOTIENT_RETURN_IF_ERROR(
-        reference.sets_.Add(draws, seed + static_cast<uint64_t>(set), threads, stop));
+    const absl::Status added =
+        reference.sets_.Add(draws, seed + static_cast<uint64_t>(set), turn, threads, stop);
+    if (set < input_sets || stop.ShouldStop()) QUOTIENT_RETURN_IF_ERROR(added);
+    ++turn.set;
+    turn.wide += is_wide;
   }
   if (!kinds.only_types && !reference.sets_.TellSomething()) {
     return absl::FailedPreconditionError(
@@ -317,7 +321,7 @@ absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,
 
 NonFinite Reference::NonFiniteOf(int index) const {
   const InputSet& inputs = sets_.at(static_cast<size_t>(index));
-  return inputs.draws[inputs.drawn].has_specials ? NonFinite::kMayDiffer : NonFinite::kMustAgree;
+  return inputs.draws[inputs.drawn].has_infinities ? NonFinite::kMayDiffer : NonFinite::kMustAgree;
 }
 
 absl::StatusOr<double> Reference::CheckRun(const CutGraph& candidate,

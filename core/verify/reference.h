@@ -52,6 +52,9 @@ class Reference {
     bool assume_finite_inputs = false;  // If set, no infinite inputs are drawn.
     // If set, candidates must only be evaluable and have outputs of the same types.
     bool only_types = false;
+    int further_wide = 0;  // The number of wide sets that are drawn beside `input_sets`.
+    int64_t binding = 0;   // Turn::binding
+    Thresholds further;    // Thresholds beside those of the original.
   };
 
   // Draws `input_sets` sets of inputs and evaluates the original on them. If the original cannot be
@@ -60,7 +63,8 @@ class Reference {
   // FAILED_PRECONDITION if no output has a finite element in any set, so that nothing could be
   // compared, and with CANCELLED.
   static absl::StatusOr<Reference> Create(const CutGraph& original, int input_sets, uint64_t seed,
-                                          int threads, const StopCondition& stop, Kinds kinds);
+                                          int threads, const StopCondition& stop,
+                                          const Kinds& kinds);
 
   // Compares all outputs. The candidate's inputs must be among the original's. The candidate does
   // not pass if an output or a link is missing (FindLack), or if an element differs by more than is
@@ -94,12 +98,15 @@ class Reference {
  private:
   class Comparison;
 
-  explicit Reference(const CutGraph& original)
-      : original_(&original), tolerance_(verify::Tolerance(original.graph)), sets_(&original) {}
+  Reference(const CutGraph& original, const Kinds& kinds)
+      : original_(&original),
+        tolerance_(verify::Tolerance(original.graph)),
+        only_types_(kinds.only_types),
+        sets_(&original, kinds.further) {}
 
   const CutGraph* original_;
   double tolerance_;
-  bool only_types_ = false;
+  bool only_types_;
   InputSets sets_;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/graphs.h"
@@ -28,6 +29,17 @@ class CheckerTest : public ::testing::Test {
     auto checker = Checker::Create({&original_, &original_cut_}, measured_, {}, {});
     ASSERT_TRUE(checker.ok()) << checker.status();
     checker_.emplace(*std::move(checker));
+  }
+
+  // Checks it as the only candidate, which is known before.
+  Verdict CheckOnly(absl::string_view text) {
+    const model::Graph graph = testing::MustParse(text);
+    const CutGraph cut = *CutAt(graph, measured_, 1, {});
+    const Checked checked = {&graph, &cut};
+    auto checker =
+        Checker::Create({&original_, &original_cut_}, measured_, {.only_candidate = &checked}, {});
+    EXPECT_TRUE(checker.ok()) << checker.status();
+    return *checker->Check(checked, {});
   }
 
   Verdict Check(absl::string_view text) {
@@ -105,6 +117,61 @@ TEST_F(CheckerTest, ACandidateOfOtherTypesIsRefused) {
       output y })");
   EXPECT_FALSE(verdict.passed);
   EXPECT_THAT(verdict.failure, HasSubstr("is float32[1,4], but should be float32[4,4]"));
+}
+
+TEST_F(CheckerTest, SizesReachTheNumbersOfTheModel) {
+  Start(R"(graph g {
+      input x: float32[N,S]
+      const most: int64[1] = [300]
+      n = Shape(x) {start=1,end=2}
+      g = Greater(n, most)
+      f = Cast(g) {to=1}
+      y = Add(x, f)
+      output y })",
+        {{"x", {1, 8}}});
+  std::vector<std::string> large;
+  for (const CheckedBinding& binding : checker_->bindings()) {
+    if (IsLarge(binding.kind)) large.push_back(ToString(binding.shapes));
+  }
+  EXPECT_THAT(large, ElementsAre("x=[2,301]", "x=[2,300]", "x=[301,5]", "x=[300,5]"));
+}
+
+TEST_F(CheckerTest, TheNumbersOfTheOnlyCandidateAreTried) {
+  Start("graph g { input x: float32[N,4] y = Identity(x) output y }", {{"x", {1, 4}}});
+  EXPECT_FALSE(CheckOnly(R"(graph g {
+      input x: float32[N,4]
+      const number: float32[] = [3.25]
+      e = Equal(x, number)
+      f = Cast(e) {to=1}
+      y = Add(x, f)
+      output y })")
+                   .passed);
+  EXPECT_FALSE(CheckOnly(R"(graph g {
+      input x: float32[N,4]
+      const most: int64[1] = [300]
+      n = Shape(x) {start=0,end=1}
+      g = Greater(n, most)
+      f = Cast(g) {to=1}
+      y = Add(x, f)
+      output y })")
+                   .passed);
+}
+
+TEST_F(CheckerTest, RowsInWhichATableDiffersAreRead) {
+  const auto text = [](const char* changed) {
+    return absl::StrCat(R"(graph g {
+        input ids: int64[2]
+        const begin: float32[1900,1] = random(1)
+        const row: float32[1,1] = [)",
+                        changed, R"(]
+        const end: float32[3000,1] = random(2)
+        table = Concat(begin, row, end) {axis=0}
+        y = Gather(table, ids) {axis=0}
+        output y })");
+  };
+  Start(text("0.5"), {});
+  EXPECT_TRUE(CheckOnly(text("0.5")).passed);
+  EXPECT_FALSE(CheckOnly(text("0.75")).passed);
 }
 
 TEST_F(CheckerTest, AStaticModelSaysSo) {

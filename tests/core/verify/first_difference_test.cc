@@ -53,8 +53,25 @@ TEST_F(FirstDifferenceTest, TheFirstValueThatDiffersIsNamed) {
   EXPECT_EQ(first->op, "Exp");
   EXPECT_EQ(first->agreeing, 1);
   EXPECT_EQ(first->element, "[1,1]");
-  EXPECT_NEAR(first->original, std::exp(2), 1e-3);
-  EXPECT_NEAR(first->other, 1 + std::exp(2), 1e-3);
+  EXPECT_NEAR(std::get<double>(first->original), std::exp(2), 1e-3);
+  EXPECT_NEAR(std::get<double>(first->other), 1 + std::exp(2), 1e-3);
+}
+
+// Not every integer of 64 bits is a double.
+TEST(FirstDifference, IntegersAreExact) {
+  const auto graph = [](absl::string_view number) {
+    return *CutAt(
+        testing::MustParse(absl::StrCat("graph g { input x: int64[1] const k: int64[] = [", number,
+                                        "]\na = Add(x, k) y = Identity(a) output y }")),
+        {}, 1, {});
+  };
+  const int64_t zero = 0;
+  ASSERT_OK_AND_ASSIGN(const auto first,
+                       FindFirstDifference(graph("9007199254740992"), graph("9007199254740993"),
+                                           {model::Tensor::Ints({1}, {&zero, 1})}, {}, {}));
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(NumberText(first->original), "9007199254740992");
+  EXPECT_EQ(NumberText(first->other), "9007199254740993");
 }
 
 TEST_F(FirstDifferenceTest, AnotherTypeIsADifference) {
