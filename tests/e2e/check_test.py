@@ -23,7 +23,7 @@ class CheckTest(harness.TestCase):
         result = self.check("fast.onnx")
         self.assert_code(result, 0)
         self.assertIn("same: fast.onnx computes what good.onnx does\n", result.out)
-        self.assertIn("compared at extra=[", result.out)
+        self.assertIn("compared at count=[", result.out)
 
     def test_every_fault_is_found_and_located(self):
         self.assertGreaterEqual(len(self.good.faults), 30)

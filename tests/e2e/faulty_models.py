@@ -8,6 +8,7 @@ import models
 
 CHANNELS = 8
 FEATURES = 16
+ROWS = 1000
 
 
 class Builder:
@@ -67,8 +68,9 @@ class Builder:
         self.node("Clip", ["features", lowest, highest], "clipped")
 
     def text_part(self):
-        rows = self.pick("a table has two rows exchanged", [0, 1, 2, 3, 4, 5], [0, 1, 3, 2, 4, 5], "embedded")
-        table = self.random.standard_normal((6, FEATURES)).astype(np.float32)[rows]
+        first, second = self.pick("a table has two rows exchanged", (417, 418), (418, 417), "embedded")
+        table = self.random.standard_normal((ROWS, FEATURES)).astype(np.float32)
+        table[[417, 418]] = table[[first, second]]
         self.weight("table", table)
         self.node("Gather", ["table", "ids"], "embedded")
         self.floats("gamma", FEATURES)
@@ -117,6 +119,33 @@ class Builder:
         self.node("Mul", ["residual", "plus"], "double")
         self.node("Mul", ["double", "half"], "gelu")
 
+    def numbers_part(self):
+        """What shows only beyond usual numbers and sizes."""
+        self.weight("zero", np.float32(0))
+        if self.pick("a guard against NaN is missing", True, False, "shifted"):
+            self.node("IsNaN", ["extra"], "is_nan")
+            self.node("Where", ["is_nan", "zero", "extra"], "guarded")
+        else:
+            self.node("Identity", ["extra"], "guarded")
+        self.weight("hundred", np.array([100], np.int64))
+        self.node("Shape", ["extra"], "length")
+        self.node(self.pick("a size counts as large one element too late", "GreaterOrEqual", "Greater", "shifted"),
+                  ["length", "hundred"], "is_long")
+        self.node("Cast", ["is_long"], "longer", to=TensorProto.FLOAT)
+        self.node("Add", ["guarded", "longer"], "shifted")
+        if self.pick("a magnitude is the root of a square", True, False, "more"):
+            self.node("Abs", ["shifted"], "more")
+        else:
+            self.node("Mul", ["shifted", "shifted"], "squared")
+            self.node("Sqrt", ["squared"], "more")
+        self.weight("most", np.int64(self.pick("a bound of integers is larger", 5000, 6000, "least")))
+        self.node("Min", ["count", "most"], "least")
+        if self.pick("integers have 32 bits", False, True, "counted"):
+            self.node("Cast", ["least"], "short", to=TensorProto.INT32)
+            self.node("Cast", ["short"], "counted", to=TensorProto.INT64)
+        else:
+            self.node("Identity", ["least"], "counted")
+
     def head(self):
         order = self.pick("two parts are joined in another order", ["clipped", "reshaped"],
                           ["reshaped", "clipped"], "joined")
@@ -143,10 +172,10 @@ class Builder:
         inputs = [models.value(image, (batch, 3, 9, 10)),
                   models.value("ids", (batch, 5), TensorProto.INT64),
                   models.value("mask", (batch, 1, 5), TensorProto.BOOL),
-                  models.value("extra", (length,))]
-        self.node("Abs", ["extra"], "more")
+                  models.value("extra", (length,)),
+                  models.value("count", ("C",), TensorProto.INT64)]
         outputs = [models.value("y", ("N", 5)), models.value("best", ("N",), TensorProto.INT64),
-                   models.value("more", ("L",))]
+                   models.value("counted", ("C",), TensorProto.INT64), models.value("more", ("L",))]
         if self.pick("an output is missing", False, True, says="it has no output 'more'"):
             outputs.pop()
         if self.pick("outputs are in another order", False, True, says="its outputs are in the order 'best', 'y'"):
@@ -156,6 +185,7 @@ class Builder:
     def build(self):
         self.image_part()
         self.text_part()
+        self.numbers_part()
         self.head()
         inputs, outputs = self.interface()
         return models.model(self.nodes, inputs, outputs, self.weights, opset=18)
