@@ -190,7 +190,8 @@ class Drawer {
       const int64_t kind = (first + i / row) % kKindsOfRows;
       int64_t& value = values[static_cast<size_t>(i)];
       if (kind == 1 || (is_number && kind != 3)) {
-        value = Any(turn * (count + 1) + i + i / length);
+        // An odd step from set to set comes to all kinds, however few elements there are.
+        value = Any(turn * (count | 1) + i + i / length);
       } else {
         value = kind == 3 ? static_cast<int64_t>(rng_.Below(2)) : kind == 2 ? 1 : 0;
       }
@@ -232,11 +233,11 @@ class Drawer {
     return rng_.NextDouble() < 0.5 ? least : most;
   }
 
-  // All numbers of bits are equally likely. Most of the long ones are no floats.
+  // A long number: it has half of the bits of its type or more. Most of these are no floats.
   int64_t AnyOfType() {
     const auto bits = static_cast<uint64_t>(model::DTypeBits(type_.dtype));
     const auto [least, most] = Range();
-    const auto drawn = static_cast<int64_t>(rng_.Next() >> (64 - bits + 1 + rng_.Below(bits - 1)));
+    const auto drawn = static_cast<int64_t>(rng_.Next() >> (64 - bits + 1 + rng_.Below(bits / 2)));
     return std::clamp(Sign() * drawn, least, most);
   }
 

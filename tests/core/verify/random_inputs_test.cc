@@ -245,6 +245,20 @@ TEST(WideInputsTest, LimitsOfIntegersThatAreOnlyComputedWith) {
   EXPECT_THAT(bytes, AllOf(Contains(0), Contains(255)));
 }
 
+// Also large odd ones, which are no limits of the type.
+TEST(WideInputsTest, SingleIntegersAreOfAllKindsOverTheSets) {
+  const model::Graph graph = Inferred("graph g { input m: int64[1] y = Neg(m) output y }");
+  int64_t long_ones = 0;
+  for (int64_t wide = 0; wide < 16; ++wide) {
+    const auto inputs = RandomInputs(graph, static_cast<uint64_t>(wide), WideDraws(graph)[0],
+                                     {.set = wide, .wide = wide});
+    const int64_t value = inputs[0].AsInts()[0];
+    const bool is_large = value > 1'000'000 || value < -1'000'000;
+    long_ones += is_large && value % 2 != 0 && value != std::numeric_limits<int64_t>::max();
+  }
+  EXPECT_GT(long_ones, 0);
+}
+
 TEST(WideInputsTest, ThresholdsOfIntegersAndTheirNeighbors) {
   const std::vector<int64_t> values = DrawWide(R"(graph g {
       input m: int64[100]
