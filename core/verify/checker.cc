@@ -97,6 +97,8 @@ class Checker::Builder {
 
   // Adds bindings whose sizes reach numbers that occur in the models, if that is cheap.
   absl::Status AddLarge(BindingKind kind, double most_growth) {
+    // Smaller sizes than those used for measuring were tried before.
+    if (most_growth < 1) return absl::OkStatus();
     std::vector<int64_t> numbers = NumbersOf(*original_.graph);
     if (settings_.only_candidate != nullptr) {
       for (const int64_t number : NumbersOf(*settings_.only_candidate->graph)) {
