@@ -146,7 +146,11 @@ void KeepDescriptions(const WrittenGraph& written, ConstantWriter& constants, Gr
 void AnnotateTypes(const model::Graph& graph, const ValueNames& names, GraphProto* out) {
   absl::flat_hash_set<std::string> described;
   for (const ValueInfoProto& info : out->output()) described.insert(info.name());
-  for (const ValueInfoProto& info : out->value_info()) described.insert(info.name());
+  for (ValueInfoProto& info : *out->mutable_value_info()) {
+    described.insert(info.name());
+    const ValueId holder = names.Holder(info.name());
+    if (holder.valid()) BindType(graph.value(holder).type, info.mutable_type());
+  }
   for (const NodeProto& node : out->node()) {
     for (const std::string& name : node.output()) {
       const ValueId holder = names.Holder(name);

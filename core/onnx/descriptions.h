@@ -28,7 +28,7 @@ struct WrittenGraph {
 void KeepDescriptions(const WrittenGraph& written, ConstantWriter& constants, GraphProto* out);
 
 // Adds the types of the values that nodes of `out` compute, are known, and are neither outputs nor
-// described yet.
+// described yet, and the numbers that are missing in those that are described.
 void AnnotateTypes(const model::Graph& graph, const ValueNames& names, GraphProto* out);
 
 }  // namespace quotient::onnx

@@ -27,8 +27,8 @@ struct DeclaredType {
 absl::StatusOr<DeclaredType> ReadType(const TypeProto& type, absl::string_view where,
                                       const Limits& limits);
 
-// Describes a value whose rank is known. Dimensions that neither are numbers nor have the symbol of
-// an input are left open.
+// Describes a value whose rank is known. Dimensions that are neither numbers nor symbols of the
+// model are left open.
 void DescribeValue(absl::string_view name, const model::TensorType& type, ValueInfoProto* info);
 
 }  // namespace quotient::onnx

@@ -41,7 +41,7 @@ struct WriteOptions {
   bool bind_types = false;
 
   // Describe the types of all inner values that are known, not only of those that the original
-  // describes. Dimensions have the numbers and the inputs' symbols that inference has found.
+  // describes. Dimensions have the numbers that inference has found, and the model's symbols.
   bool annotate_types = false;
 
   // Make initializers of Constant nodes, where the IR version lets initializers be no inputs.

@@ -1,6 +1,7 @@
 #include "core/optimize/candidates.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -62,7 +63,8 @@ class Searcher {
     search::Task task{.clock = clock_};
     task.limits.max_enodes = options_.max_nodes;
     if (options_.max_simulations > 0) task.limits.max_simulations = options_.max_simulations;
-    task.stop = stop_.WithBudget(clock_, settings_.time.grow_seconds);
+    task.stop =
+        settings_.time.has_value() ? stop_.WithBudget(clock_, settings_.time->grow_seconds) : stop_;
     task.hook = [this](const egraph::EGraph& graph, const search::Outcome& so_far) {
       hook_({.seconds = SecondsSpent() + so_far.resumed.seconds,
              .enodes = graph.num_enodes(),
@@ -106,13 +108,16 @@ class Searcher {
     auto grown = std::make_unique<GrownEGraph>(std::move(prices_), std::move(workspace_),
                                                options_.Folding(settings_.threads), stop_,
                                                settings_.surcharge);
+    std::optional<double> seconds;
+    if (settings_.time.has_value()) seconds = settings_.time->seconds;
     const ChoiceSettings settings = {.clock = clock_,
                                      .start_ns = start_ns_,
-                                     .seconds = settings_.time.seconds,
+                                     .seconds = seconds,
                                      .alternatives = settings_.alternatives,
                                      .report_progress = [this] { Report(); }};
     QUOTIENT_ASSIGN_OR_RETURN(Choices choices, ChooseCandidates(*grown, model_, settings, stop_));
     result_.figures.kernels_measured = choices.kernels_measured;
+    result_.was_cut_short = choices.was_cut_short;
     result_.figures.seconds = SecondsSpent();
     if (settings_.look) settings_.look(*grown, choices.found, result_.figures);
     result_.found = std::move(choices.found);
@@ -164,8 +169,8 @@ absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Gr
   QUOTIENT_ASSIGN_OR_RETURN(const domain::TensorEGraph tensors, domain::FromGraph(graph, measured));
   const extract::Selection selection = OriginalSelection(*tensors.egraph);
   Candidate candidate;
-  QUOTIENT_ASSIGN_OR_RETURN(
-      candidate.graph, domain::ToGraph(tensors, selection.choice, /*rules=*/{}, /*splits=*/{}));
+  QUOTIENT_ASSIGN_OR_RETURN(candidate.graph,
+                            domain::ToGraph(tensors, selection.choice, /*rules=*/{}));
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, folding, stop));
   return candidate;
 }

@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ struct Candidates {
   std::shared_ptr<Variants> variants;
   report::SearchFigures figures;
   std::map<std::string, report::RuleFigures> rules;  // What the rules did that had a match.
+  bool was_cut_short = false;                        // Choices::was_cut_short
   std::string checkpoint_refused;  // Why the checkpoint cannot be used. Empty if it can.
 
   // Names of the rules that the search applied.
@@ -58,7 +60,9 @@ inline constexpr int kMostAlternatives = 2;
 // What a search may use. It does not change during the search.
 struct SearchSettings {
   const Clock& clock;  // Tells how much of the time is spent. Borrowed.
-  SearchTime time;
+  // Without, time bounds nothing but one exact extraction, whose answer counts only if it is the
+  // best: then the one candidate does not depend on time.
+  std::optional<SearchTime> time;
   int threads = 1;
   int max_opset = 0;                // The highest opset that a rewrite may need.
   int constant_footprint_log2 = 0;  // kernels::ConstantFootprintLog2 of the model.

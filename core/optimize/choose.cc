@@ -25,6 +25,7 @@ constexpr double kAlternativesSeconds = 2;
 // The search uses a quick extractor. The final graph comes from the exact one, which takes
 // milliseconds for most models. If it does not end in time, the quick answer is used.
 constexpr double kExactSeconds = 2;
+constexpr double kUntimedExactSeconds = 10;
 // The last extractions may take what is left of the search's time and Budget::kSearchGrace of all
 // of it, within bounds. Work that is linear in the graph (checking a selection, building the graph)
 // is not bounded.
@@ -48,11 +49,13 @@ class Chooser {
   using Extract = absl::StatusOr<extract::Selection> (Chooser::*)(const StopCondition& stop);
 
   double SecondsSpent() const { return settings_.clock.SecondsSince(settings_.start_ns); }
-  double SecondsLeft() const { return std::max(0.0, settings_.seconds - SecondsSpent()); }
+  double SecondsLeft() const { return std::max(0.0, *settings_.seconds - SecondsSpent()); }
+  bool is_timed() const { return settings_.seconds.has_value(); }
 
   // Measures the kernels of the original and of the best graphs.
   absl::Status MeasureBest() {
-    const StopCondition stop = stop_.WithBudget(settings_.clock, SecondsLeft());
+    const StopCondition stop =
+        is_timed() ? stop_.WithBudget(settings_.clock, SecondsLeft()) : stop_;
     costs_.Request(grown_.OriginalENodes());
     QUOTIENT_RETURN_IF_ERROR(MeasureUntilKnown(&Chooser::ExtractQuickly, stop));
     QUOTIENT_RETURN_IF_ERROR(MeasureUntilKnown(&Chooser::ExtractBest, stop));
@@ -80,12 +83,13 @@ class Chooser {
   // late is better than none. Only a job that was cancelled needs no answer.
   absl::Status AddCandidates() {
     if (model_.knows_measurements()) costs_.SetBasis(pricing::CostBasis::kMeasuredOnly);
-    const StopCondition last =
-        stop_.WithoutDeadline().WithBudget(settings_.clock, SecondsForLastExtractions());
+    StopCondition last = stop_.WithoutDeadline();
+    if (is_timed()) last = last.WithBudget(settings_.clock, SecondsForLastExtractions());
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(ExtractBest(last)));
     // Building a graph may take seconds, as constants are folded for it. The others are rarely
     // better, and not worth being later for.
     if (!choices_.found.empty() && last.ShouldStop()) return absl::OkStatus();
+    if (!is_timed()) return absl::OkStatus();
     if (model_.measures() && !choices_.found.empty()) {
       QUOTIENT_RETURN_IF_ERROR(AddAlternatives(last));
     }
@@ -104,7 +108,7 @@ class Chooser {
   }
 
   double SecondsForLastExtractions() const {
-    return std::clamp(SecondsLeft() + Budget::kSearchGrace * settings_.seconds, kLeastLastSeconds,
+    return std::clamp(SecondsLeft() + Budget::kSearchGrace * *settings_.seconds, kLeastLastSeconds,
                       kMostLastSeconds);
   }
 
@@ -120,13 +124,17 @@ class Chooser {
   }
 
   // Returns the quick selection if the exact one is not cheaper, because the quick one does not
-  // depend on how fast the machine is.
+  // depend on how fast the machine is. Where time is no bound, neither may an exact one.
   absl::StatusOr<extract::Selection> ExtractBestUncached(const StopCondition& stop) {
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection quick, ExtractQuickly(stop));
-    const StopCondition share = stop.WithBudget(settings_.clock, kExactSeconds);
+    const StopCondition share =
+        stop.WithBudget(settings_.clock, is_timed() ? kExactSeconds : kUntimedExactSeconds);
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection exact,
                               extract::FindExtractor("exact")->Extract(problem_, share));
     constexpr double kTolerance = 1e-9;
+    const bool is_best = exact.lower_bound >= exact.cost * (1 - kTolerance);
+    choices_.was_cut_short = !is_timed() && !is_best;
+    if (choices_.was_cut_short) return quick;
     return exact.cost < quick.cost * (1 - kTolerance) ? std::move(exact) : std::move(quick);
   }
 

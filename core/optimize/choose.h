@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,7 +22,8 @@ namespace quotient::optimize {
 struct ChoiceSettings {
   const Clock& clock;    // Borrowed.
   int64_t start_ns = 0;  // When the search began, as if it had never been interrupted.
-  double seconds = 0;    // SearchTime::seconds, from then on.
+  // SearchTime::seconds, from then on. Without, time bounds nothing but the exact extraction.
+  std::optional<double> seconds = 0;
   int alternatives = 0;  // SearchSettings::alternatives.
   // Called after each extraction that leads to measurements.
   std::function<void()> report_progress;
@@ -32,6 +34,9 @@ struct Choices {
   std::vector<extract::Selection> selections;  // The selection that each of them was made of.
   // Number of kernels that were measured for the search and for these choices.
   int64_t kernels_measured = 0;
+  // Without ChoiceSettings::seconds: whether the first may not be the best graph, because the exact
+  // extractor was stopped.
+  bool was_cut_short = false;
 };
 
 // `costs` prices the e-graph's kernels. Blocks while they are measured. If `stop` fires, ends soon

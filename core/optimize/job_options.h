@@ -47,10 +47,10 @@ struct JobOption {
   const char* unit = "";  // Follows the range in messages: " seconds".
   // Whether it says how the model is read and where it runs, so that a profile, too, depends on it.
   bool is_of_running = false;
-  // Whether it says how models are read and checked, so that comparing two of them depends on it.
+  // Whether it says how models are read and checked, so that comparing two of them, and simplifying
+  // one, depends on it.
   bool is_of_checking = false;
-  // Whether it says which rewrites are made, so that simplifying depends on it, where no device
-  // does.
+  // Whether it says which graphs may be the result, so that simplifying depends on it, too.
   bool is_of_simplifying = false;
   // Whether it only asks for more in the report, so that the result does not depend on it.
   bool is_of_report = false;

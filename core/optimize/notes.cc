@@ -129,14 +129,13 @@ class Standing {
 
 }  // namespace
 
-Notes NotesOnReading(const Original& read, const Options& options) {
-  const Prepared& original = read.prepared;
+Notes NotesOnReading(const Prepared& original, const Options& options, bool run_with_cut_nodes) {
   Notes notes = original.stale_declarations;
   const Notes& shapes = original.shapes.notes;
   notes.insert(notes.end(), shapes.begin(), shapes.end());
   AddOverridableInitializers(original.model, notes);
   AddInlinedCalls(original.model, notes);
-  AddCutNodes(original.cut.cut_nodes, read.device->runs_files(), notes);
+  AddCutNodes(original.cut.cut_nodes, run_with_cut_nodes, notes);
   AddAssumedSizes(original.graph, original.measured, notes);
   AddNewerOpset(original.model.opset, options.max_opset, notes);
   AddKeptOpset(original.model, WantedOpset(options, original.model), notes);

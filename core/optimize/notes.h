@@ -18,7 +18,9 @@ namespace quotient::optimize {
 
 // Notes on a model that was read: what is wrong in its file, what was assumed for measuring, what
 // keeps parts of it from being optimized, and what the options do to it.
-std::vector<std::string> NotesOnReading(const Original& original, const Options& options);
+// `run_with_cut_nodes`: whether the device runs whole files.
+std::vector<std::string> NotesOnReading(const Prepared& original, const Options& options,
+                                        bool run_with_cut_nodes);
 
 // Notes on what is wrong in the original and is still in the result. `result` is null if the
 // original itself came back. A result has neither nodes that nothing reads nor declarations that

@@ -193,7 +193,7 @@ class Run {
     QUOTIENT_RETURN_IF_ERROR(original.device->health());
     const int threads = original.device->threads();
     if (MoveToOneThread(job_, &original)) record_.Note(NotesOnOneThread(threads));
-    record_.Note(NotesOnReading(original, job_.options));
+    record_.Note(NotesOnReading(original.prepared, job_.options, original.device->runs_files()));
     record_.report().cut_nodes = original.prepared.cut.cut_nodes;
     return read;
   }

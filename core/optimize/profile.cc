@@ -78,7 +78,8 @@ std::vector<std::optional<double>> TimesOfKernels(const cost::GraphCost& cost,
 std::vector<std::string> NotesOn(const Job& job, const Original& original,
                                  const timing::RunProfile& run,
                                  const std::vector<std::optional<double>>& kernel_us) {
-  std::vector<std::string> notes = NotesOnReading(original, job.options);
+  std::vector<std::string> notes =
+      NotesOnReading(original.prepared, job.options, original.device->runs_files());
   const auto is_told = [](const std::optional<double>& us) { return us.has_value(); };
   if (std::ranges::none_of(kernel_us, is_told)) {
     notes.push_back(absl::StrCat("the device ", job.options.device,

@@ -118,8 +118,8 @@ class Rescuer {
     options.disabled_rules.insert(options.disabled_rules.end(), disabled.begin(), disabled.end());
     SearchSettings settings = search_;
     settings.checkpoint = nullptr;
-    settings.time.grow_seconds *= share;
-    settings.time.seconds *= share;
+    settings.time->grow_seconds *= share;
+    settings.time->seconds *= share;
     QUOTIENT_ASSIGN_OR_RETURN(Candidates candidates,
                               Search(original_->graph, original_->measured, options, settings,
                                      baseline_.costs(), stop_, [](const SearchProgress&) {}));

@@ -49,7 +49,7 @@ SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
 absl::StatusOr<Candidates> SearchCandidates(const Job& job, const Baseline& baseline,
                                             WhyNot& why_not, const SearchStageHook& hook) {
   SearchSettings settings = SettingsToSearch(job, baseline);
-  const double seconds = std::max(settings.time.seconds, 1e-3);
+  const double seconds = std::max(settings.time->seconds, 1e-3);
   const Prepared& prepared = baseline.original.prepared;
   if (why_not.is_asked()) {
     settings.look = [&](GrownEGraph& grown, const std::vector<Candidate>& found,

@@ -18,15 +18,21 @@ struct Simplified {
   report::Simplification report;
 };
 
-// Folds constants and applies the rules that simplify (core/rules/simplifying.h): of all graphs
-// that they lead to, the one with the fewest operators, and of these the one with the least work,
-// and no graph with more work than the model's. The opset stays as it is unless Options::max_opset
-// says otherwise. Types that inference finds are written beside the values. Whatever is returned
-// was read back and checked against the model, like a result of Optimize; if it disagrees, the
-// graph in which constants were only folded is tried, and then the model is returned as it came. Of
-// the options those count that say how the model is read and checked, Options::max_opset,
-// disabled_rules, kept_values and max_folded_bytes. The location of external data is
-// `external_location`. Fails as Optimize does, but needs no device.
+// Folds constants and applies the rules that simplify (core/rules/simplifying.h). Of the graphs
+// that they lead to, takes one with the fewest operators, then with the most of the model's own,
+// then with the least work. It has no more operators than the model and is not predicted to take
+// longer on one core, at the sizes of the check; else work comes first. The opset stays as it is
+// unless Options::max_opset says otherwise. Types that inference finds are written beside the
+// values, and Constant nodes become initializers.
+//
+// Whatever is returned was read back and checked against the model, like a result of Optimize. If
+// it disagrees, the graph in which constants were only folded is tried, and then the model is
+// returned as it came, with notes. The result depends on the number of threads and on time only if
+// choosing takes more than ten seconds, which a note tells.
+//
+// Of the options those count that say how the model is read and checked, Options::max_opset,
+// disabled_rules, kept_values and max_folded_bytes. `external_location` is that of the result's
+// external data. Fails as Optimize does, but needs no device.
 absl::StatusOr<Simplified> Simplify(const ModelFiles& files, const Options& options,
                                     const std::string& external_location, const Clock& clock,
                                     const StopCondition& stop);

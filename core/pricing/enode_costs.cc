@@ -49,6 +49,7 @@ void ENodeCosts::Combine() {
   epilogues_.AddFusions(costs_, &fusions_);
   attentions_.AddFusions(costs_, &fusions_);
   shared_kernels_ = splits_.SharedKernels();
+  for (extract::SharedKernel& shared : shared_kernels_) shared.cost += operator_us_;
 }
 
 void ENodeCosts::AddENode(ENodeId node) {
@@ -91,7 +92,7 @@ std::vector<bool> ENodeCosts::Marked(std::span<const ENodeId> nodes) const {
 
 std::vector<domain::Split> ENodeCosts::SplitsAmong(std::span<const ENodeId> nodes) const {
   std::vector<domain::Split> splits;
-  for (auto& [split, some] : splits_.Among(Marked(nodes), costs_)) {
+  for (auto& [split, some] : splits_.Among(Marked(nodes), costs_, operator_us_)) {
     splits.push_back(std::move(some));
   }
   return splits;
@@ -100,7 +101,7 @@ std::vector<domain::Split> ENodeCosts::SplitsAmong(std::span<const ENodeId> node
 uint64_t ENodeCosts::KernelsDigest(std::span<const ENodeId> nodes) const {
   std::vector<int> kernels;
   std::vector<bool> alone = Marked(nodes);
-  for (const auto& [split, some] : splits_.Among(alone, costs_)) {
+  for (const auto& [split, some] : splits_.Among(alone, costs_, operator_us_)) {
     for (const domain::Split::Part& part : some.parts) alone[part.slice.value()] = false;
     if (split->kernel >= 0) kernels.push_back(split->kernel);
   }

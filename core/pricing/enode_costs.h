@@ -27,12 +27,14 @@ class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows `tensors` and `prices`. `constant_footprint_log2` and the partition options of the
   // prices' cost model become part of every kernel's spec. Each operator that a model still has
-  // costs `operator_us` beside its kernel, also one without a kernel such as a view.
+  // costs `operator_us` beside its kernel, also one without a kernel such as a view, and a
+  // thousandth more if it is not the original's: of graphs with equally many operators, that with
+  // the most of the original's costs least.
   ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices, int constant_footprint_log2,
              double operator_us = 0);
 
   double Cost(egraph::ENodeId node) const override {
-    return costs_[node.value()] + (enodes_[node.value()].is_left ? operator_us_ : 0);
+    return costs_[node.value()] + OperatorCost(enodes_[node.value()]);
   }
   std::span<const extract::Fusion> Fusions() const override { return fusions_; }
   std::span<const extract::SharedKernel> SharedKernels() const override { return shared_kernels_; }
@@ -61,6 +63,10 @@ class ENodeCosts final : public extract::CostFunction {
   void SetBasis(CostBasis basis);
 
  private:
+  double OperatorCost(const ENodeKernel& enode) const {
+    constexpr double kOfOthers = 1.001;
+    return !enode.is_left ? 0 : enode.original ? operator_us_ : kOfOthers * operator_us_;
+  }
   void AddENode(egraph::ENodeId node);
   // Computes what kernels of several e-nodes save, from the costs of single ones.
   void Combine();

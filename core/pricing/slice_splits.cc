@@ -71,14 +71,14 @@ std::vector<extract::SharedKernel> SliceSplits::SharedKernels() const {
 }
 
 std::vector<std::pair<const PricedSplit*, domain::Split>> SliceSplits::Among(
-    const std::vector<bool>& chosen, std::span<const double> costs) const {
+    const std::vector<bool>& chosen, std::span<const double> costs, double operator_us) const {
   std::vector<std::pair<const PricedSplit*, domain::Split>> splits;
   for (const PricedSplit& split : splits_) {
     domain::Split some = {.parts = ChosenParts(split.slices, chosen), .dim = split.slices.dim};
     if (some.parts.size() < 2) continue;
-    double alone = 0;
+    double alone = operator_us * static_cast<double>(some.parts.size());
     for (const domain::Split::Part& part : some.parts) alone += costs[part.slice.value()];
-    const double together = split.kernel < 0 ? 0 : CostOf(split);
+    const double together = operator_us + (split.kernel < 0 ? 0 : CostOf(split));
     // If the costs are equal, the Split is preferred because the graph then has fewer nodes.
     if (together < alone || (together == alone && some.tiles())) {
       splits.emplace_back(&split, std::move(some));

@@ -41,9 +41,11 @@ class SliceSplits {
   std::vector<extract::SharedKernel> SharedKernels() const;
 
   // The Splits into which chosen Slices should be combined. Each comes with the split among all
-  // Slices that it is a part of. `chosen` and `costs` are indexed by ENodeId.
-  std::vector<std::pair<const PricedSplit*, domain::Split>> Among(
-      const std::vector<bool>& chosen, std::span<const double> costs) const;
+  // Slices that it is a part of. `chosen` and `costs` are indexed by ENodeId. An operator costs
+  // `operator_us` beside its kernel.
+  std::vector<std::pair<const PricedSplit*, domain::Split>> Among(const std::vector<bool>& chosen,
+                                                                  std::span<const double> costs,
+                                                                  double operator_us) const;
 
   // Adds the kernels of all splits of which more than one part is chosen.
   void AddKernels(const std::vector<bool>& chosen, std::vector<int>* kernels) const;

@@ -1,6 +1,7 @@
 #include "core/report/simplification.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,13 +23,13 @@ int64_t CountOf(const ModelFigures& figures, const std::string& op) {
   return found == figures.operators.end() ? 0 : found->second;
 }
 
-// "-3", "+1"; empty if nothing changed.
+// "  -3", "  +1"; empty if nothing changed.
 std::string ChangeText(int64_t before, int64_t after) {
-  return before == after ? "" : absl::StrFormat("%+d", after - before);
+  return before == after ? "" : absl::StrFormat("  %+d", after - before);
 }
 
 void AppendRow(absl::string_view name, int64_t before, int64_t after, std::string* out) {
-  absl::StrAppendFormat(out, "  %-*s %12d %12d  %s\n", static_cast<int>(kWidthOfOperator),
+  absl::StrAppendFormat(out, "  %-*s %12d %12d%s\n", static_cast<int>(kWidthOfOperator),
                         ShortName(name, kWidthOfOperator), before, after,
                         ChangeText(before, after));
 }
@@ -47,6 +48,20 @@ void AppendOperators(const Simplification& simplification, std::string* out) {
   for (const std::string& op : names) {
     AppendRow(op, CountOf(simplification.before, op), CountOf(simplification.after, op), out);
   }
+}
+
+std::string OutcomeText(const Simplification& simplification) {
+  if (simplification.is_same_graph) return "the graph is that of the model, node for node";
+  if (!simplification.verification.passed) return "the model came back as it was";
+  return CheckText(simplification.verification);
+}
+
+Json ToValue(const Verification& check) {
+  if (!check.passed) return nullptr;
+  return {{"inputs", check.inputs},
+          {"max_relative_error", check.max_relative_error},
+          {"tolerance", check.tolerance},
+          {"sizes", BindingLines(check)}};
 }
 
 Json ToValue(const ModelFigures& figures) {
@@ -77,10 +92,7 @@ std::string ToText(const Simplification& simplification) {
                       }),
         "\n");
   }
-  absl::StrAppend(&text, "  checked: ",
-                  simplification.is_same_graph ? "nothing to simplify, the graph is the same"
-                                               : CheckText(simplification.verification),
-                  "\n");
+  absl::StrAppend(&text, "  checked: ", OutcomeText(simplification), "\n");
   for (const std::string& line : BindingLines(simplification.verification)) {
     absl::StrAppend(&text, "           ", Escaped(line), "\n");
   }
@@ -93,19 +105,13 @@ std::string ToText(const Simplification& simplification) {
 }
 
 std::string ToJson(const Simplification& simplification) {
-  const Verification& check = simplification.verification;
   const Json json = {{"model", simplification.model_name},
                      {"simplified", simplification.is_simplified},
                      {"same_graph", simplification.is_same_graph},
                      {"before", ToValue(simplification.before)},
                      {"after", ToValue(simplification.after)},
                      {"rules", simplification.rules},
-                     {"check",
-                      {{"passed", check.passed},
-                       {"inputs", check.inputs},
-                       {"max_relative_error", check.max_relative_error},
-                       {"tolerance", check.tolerance},
-                       {"sizes", BindingLines(check)}}},
+                     {"check", ToValue(simplification.verification)},
                      {"seconds", simplification.seconds},
                      {"check_seconds", simplification.check_seconds},
                      {"notes", simplification.notes}};

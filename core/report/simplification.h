@@ -21,9 +21,10 @@ struct ModelFigures {
 
 struct Simplification {
   std::string model_name;
-  // Whether the result differs from the model. If not, a note says why.
+  // Whether the result is another file than the model.
   bool is_simplified = false;
-  // Whether its graph is that of the model, node for node: then there was nothing to check.
+  // Whether its graph is that of the model, node for node: then there was nothing to check. If the
+  // result is the model itself for another reason, a note says why.
   bool is_same_graph = false;
   ModelFigures before;
   ModelFigures after;

@@ -1,9 +1,9 @@
 #pragma once
 
 // The rules that simplify: each removes an operator, merges it into weights, or brings operators
-// into the form in which another of these rules can. None adds work in order to save calls, takes
-// an operator apart, or merges kernels that a runtime may run faster alone. Which of these pays
-// depends on a device, and is left to a search that measures.
+// into the form in which another of these rules can. Left out is what pays on some devices only:
+// merging kernels that may be faster alone, moving work to where there is less of it, and what
+// breaks the spellings that runtimes fuse. That is left to a search that measures.
 
 #include <string>
 #include <vector>

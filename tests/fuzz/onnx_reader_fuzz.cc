@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -56,16 +57,20 @@ bool IsModelOrRefusal(const absl::StatusOr<T>& result) {
 
 void WriteAndReadAgain(const onnx::Model& model, const model::Graph& graph,
                        const std::map<std::string, absl::string_view>& files) {
-  onnx::WriteOptions options;
-  options.external_location = "out.data";
-  const auto written = onnx::Write(model, graph, options);
-  if (!IsModelOrRefusal(written)) return;
-  auto again = files;
-  again["out.data"] = written->external_data;
-  const auto second = onnx::Read(written->bytes, again, FuzzLimits(), nullptr);
-  Check(second.ok(), second.status());
-  Check(second->graph.inputs.size() == graph.inputs.size());
-  Check(second->graph.outputs.size() == graph.outputs.size());
+  for (const bool is_simplified : {false, true}) {
+    onnx::WriteOptions options;
+    options.external_location = "out.data";
+    options.annotate_types = is_simplified;
+    options.constants_as_initializers = is_simplified;
+    const auto written = onnx::Write(model, graph, options);
+    if (!IsModelOrRefusal(written)) return;
+    auto again = files;
+    again["out.data"] = written->external_data;
+    const auto second = onnx::Read(written->bytes, again, FuzzLimits(), nullptr);
+    Check(second.ok(), second.status());
+    Check(second->graph.inputs.size() == graph.inputs.size());
+    Check(second->graph.outputs.size() + model.kept_values == graph.outputs.size());
+  }
 }
 
 void ReadAndWrite(absl::string_view bytes, const std::map<std::string, absl::string_view>& files,
@@ -81,6 +86,24 @@ void ReadAndWrite(absl::string_view bytes, const std::map<std::string, absl::str
   if (!eval::FoldConstants(graph, SmallFolds()).ok()) return;
   Check(model::Validate(graph).ok());
   WriteAndReadAgain(*model, graph, files);
+}
+
+// Names of some values that are no outputs.
+std::vector<std::string> InnerValues(absl::string_view bytes,
+                                     const std::map<std::string, absl::string_view>& files) {
+  constexpr size_t kMost = 4;
+  const auto model = onnx::Read(bytes, files, FuzzLimits(), nullptr);
+  std::vector<std::string> names;
+  if (!model.ok()) return names;
+  for (const model::Node& node : model->graph.nodes) {
+    for (const model::ValueId id : node.outputs) {
+      if (!id.valid() || names.size() == kMost) continue;
+      const std::string& name = model->graph.value(id).name;
+      // What became several nodes has values that the file does not have.
+      if (!model->inner_values.contains(name)) names.push_back(name);
+    }
+  }
+  return names;
 }
 
 // A model without its weights is the same model with them beside it.
@@ -112,5 +135,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const bool freeze : {false, true}) {
     ReadAndWrite(bytes, files, {.freeze_initializers = freeze});
   }
+  ReadAndWrite(bytes, files, {.kept_values = InnerValues(bytes, files)});
   return 0;
 }

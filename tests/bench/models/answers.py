@@ -120,22 +120,24 @@ def by_quotient(program, path, out, device, inputs, options):
     return row | of_report(json.loads(report.read_text()))
 
 
-# Programs for Python. That of Quotient is a command of its own (`quotient simplify`).
+# Others are programs for Python. That of Quotient is a command: `quotient simplify`.
 OWN_SIMPLIFIER = "simplify"
-SIMPLIFIERS = {
-    OWN_SIMPLIFIER: None,
+OTHER_SIMPLIFIERS = {
     "onnxsim": "import onnx, onnxsim, sys\n"
                "model, _ = onnxsim.simplify(onnx.load(sys.argv[1]))\n"
                "onnx.save(model, sys.argv[2])\n",
     "onnxslim": "import onnxslim, sys\nonnxslim.slim(sys.argv[1], sys.argv[2])\n",
 }
 
+SIMPLIFIERS = (OWN_SIMPLIFIER, *OTHER_SIMPLIFIERS)
+
 
 def by_simplifier(name, program, path, out, threads):
     """Runs a simplifier in a process of its own. Returns a row as `by_quotient` does."""
-    command = [sys.executable, "-c", SIMPLIFIERS[name], str(path), str(out)]
     if name == OWN_SIMPLIFIER:
         command = [program, name, str(path), str(out), "--threads", str(threads)]
+    else:
+        command = [sys.executable, "-c", OTHER_SIMPLIFIERS[name], str(path), str(out)]
     status, errors, seconds, peak = run_watched(command)
     row = {"seconds": seconds, "peak_mib": peak / 2**20}
     if status != 0:

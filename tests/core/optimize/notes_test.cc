@@ -29,77 +29,63 @@ using Part = onnx::ObjectionAt::Part;
 
 class NotesOnReadingTest : public ::testing::Test {
  protected:
-  NotesOnReadingTest() { original_.device = DeviceThatRunsGraphs(); }
   void SetUp() override { Read(17, "y = Relu(x)"); }
-
-  static std::shared_ptr<Device> DeviceThatRunsGraphs() {
-    auto model = cost::NewAnalyticCostModel("model:h200");
-    EXPECT_OK(model.status());
-    return std::make_shared<Device>(*std::move(model));
-  }
-  std::shared_ptr<Device> DeviceThatRunsFiles() {
-    auto backend = kernels::fake::NewFakeBackend(&clock_, {.runs_files = true});
-    auto service = timing::NewTimingService(backend.get(), &store_, &lane_, {});
-    return std::make_shared<Device>(MeasuringParts{
-        .backend = std::move(backend), .service = std::move(service), .lane = &lane_});
-  }
 
   // Reads a model with these nodes at an opset. Without this it is a Relu at opset 17.
   void Read(int opset, absl::string_view nodes) {
     ASSERT_OK_AND_ASSIGN(
-        original_.prepared.model,
+        original_.model,
         testing::ReadProto(testing::ModelAtOpset(
             opset, absl::StrCat("g (float[2,3] x) => (float[2,3] y) { ", nodes, " }"))));
   }
   // Binds a graph whose sizes are unknown behind opaque nodes.
   void Bind(absl::string_view text) {
-    original_.prepared.graph = testing::MustParse(text);
-    ASSERT_OK(ops::InferTypes(original_.prepared.graph));
-    ASSERT_OK_AND_ASSIGN(original_.prepared.measured,
-                         ops::BindShapes(original_.prepared.graph, {{"x", {2, 3}}}));
+    original_.graph = testing::MustParse(text);
+    ASSERT_OK(ops::InferTypes(original_.graph));
+    ASSERT_OK_AND_ASSIGN(original_.measured, ops::BindShapes(original_.graph, {{"x", {2, 3}}}));
   }
 
-  std::vector<std::string> Notes() const { return NotesOnReading(original_, options_); }
+  std::vector<std::string> Notes() const {
+    return NotesOnReading(original_, options_, runs_files_);
+  }
 
-  kernels::fake::FakeClock clock_;
-  timing::MemoryStore store_;
-  timing::Lane lane_;
-  Original original_;
+  Prepared original_;
   Options options_;
+  bool runs_files_ = false;
 };
 
 TEST_F(NotesOnReadingTest, OfAPlainModelThereIsNothingToSay) { EXPECT_THAT(Notes(), IsEmpty()); }
 
 TEST_F(NotesOnReadingTest, WhatReadingAndBindingFoundComesFirst) {
-  original_.prepared.model.inlined_calls = 1;
-  original_.prepared.shapes.notes = {"a size was taken"};
-  original_.prepared.stale_declarations = {"a type is wrong"};
+  original_.model.inlined_calls = 1;
+  original_.shapes.notes = {"a size was taken"};
+  original_.stale_declarations = {"a type is wrong"};
   EXPECT_THAT(Notes(), ElementsAre("a type is wrong", "a size was taken",
                                    HasSubstr("1 call of the model's own functions")));
 }
 
 TEST_F(NotesOnReadingTest, DefaultsOfInputsAreToldWithTheOptionThatMakesThemConstants) {
-  original_.prepared.model.overridable_initializers = 1;
+  original_.model.overridable_initializers = 1;
   EXPECT_THAT(Notes(), ElementsAre(AllOf(HasSubstr("1 initializer is an input, too"),
                                          HasSubstr("--freeze-initializers"))));
-  original_.prepared.model.overridable_initializers = 2;
+  original_.model.overridable_initializers = 2;
   EXPECT_THAT(Notes(), ElementsAre(HasSubstr("2 initializers are inputs, too")));
 }
 
 TEST_F(NotesOnReadingTest, FrozenInputsAreMissedInTheResult) {
-  original_.prepared.model.frozen_initializers = 3;
+  original_.model.frozen_initializers = 3;
   EXPECT_THAT(Notes(), ElementsAre(AllOf(HasSubstr("3 inputs with an initializer"),
                                          HasSubstr("does not have these inputs"))));
 }
 
 // A device that runs files runs these nodes as well, so its times hold theirs.
 TEST_F(NotesOnReadingTest, CutNodesAreMissedInTimesUnlessFilesAreRun) {
-  original_.prepared.cut.cut_nodes = 1;
+  original_.cut.cut_nodes = 1;
   EXPECT_THAT(Notes(), ElementsAre(AllOf(HasSubstr("1 node is not understood"),
                                          HasSubstr("checking and measuring cut the model"),
                                          HasSubstr("no time holds what it takes"))));
-  original_.device = DeviceThatRunsFiles();
-  original_.prepared.cut.cut_nodes = 2;
+  runs_files_ = true;
+  original_.cut.cut_nodes = 2;
   EXPECT_THAT(Notes(), ElementsAre(AllOf(HasSubstr("2 nodes are not understood"),
                                          HasSubstr(": checking cuts the model"),
                                          HasSubstr("no prediction holds what they take"))));
@@ -212,12 +198,19 @@ TEST(NotesOnDisturbanceTest, SayWhatWasComparedInstead) {
               ElementsAre(HasSubstr("the CPU time of runs on one thread was compared instead")));
 }
 
-TEST_F(NotesOnReadingTest, WhereARuntimeRefusesTheModelAnotherDeviceIsNamed) {
+TEST(NotesOnRefusalTest, WhereARuntimeRefusesTheModelAnotherDeviceIsNamed) {
   const absl::Status refusal = absl::UnimplementedError("acme:Frobnicate is not registered");
-  const std::shared_ptr<Device> files = DeviceThatRunsFiles();
-  EXPECT_THAT(NotesOnRefusal(*files, refusal), ElementsAre(HasSubstr("--device cpu")));
-  EXPECT_THAT(NotesOnRefusal(*files, absl::ResourceExhaustedError("no memory")), IsEmpty());
-  EXPECT_THAT(NotesOnRefusal(*DeviceThatRunsGraphs(), refusal), IsEmpty());
+  kernels::fake::FakeClock clock;
+  timing::MemoryStore store;
+  timing::Lane lane;
+  auto backend = kernels::fake::NewFakeBackend(&clock, {.runs_files = true});
+  auto service = timing::NewTimingService(backend.get(), &store, &lane, {});
+  const Device files(
+      MeasuringParts{.backend = std::move(backend), .service = std::move(service), .lane = &lane});
+  EXPECT_THAT(NotesOnRefusal(files, refusal), ElementsAre(HasSubstr("--device cpu")));
+  EXPECT_THAT(NotesOnRefusal(files, absl::ResourceExhaustedError("no memory")), IsEmpty());
+  ASSERT_OK_AND_ASSIGN(auto model, cost::NewAnalyticCostModel("model:h200"));
+  EXPECT_THAT(NotesOnRefusal(Device(std::move(model)), refusal), IsEmpty());
 }
 
 }  // namespace

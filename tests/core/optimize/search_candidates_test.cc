@@ -51,7 +51,7 @@ TEST_F(SearchCandidatesTest, ASearchGetsWhatTheJobAndTheModelAllow) {
   ReadAndPredict(kProduct);
   original_->alternatives = 1;
   const SearchSettings settings = SettingsToSearch(*job_, *baseline_);
-  EXPECT_EQ(settings.time.seconds, 10);
+  EXPECT_EQ(settings.time->seconds, 10);
   EXPECT_EQ(settings.threads, 1);
   EXPECT_EQ(settings.max_opset, 18);
   EXPECT_EQ(settings.alternatives, 1);

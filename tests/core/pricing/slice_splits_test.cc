@@ -50,8 +50,8 @@ class SliceSplitsTest : public PricingTest {
   }
 
   // How many of these form one Split where each Slice costs `us`; 0 if none do.
-  size_t Combined(absl::string_view letters, double us) const {
-    const auto among = splits_->Among(Chosen(Parts(letters)), Costs(us));
+  size_t Combined(absl::string_view letters, double us, double operator_us = 0) const {
+    const auto among = splits_->Among(Chosen(Parts(letters)), Costs(us), operator_us);
     EXPECT_LE(among.size(), 1u);
     return among.empty() ? 0 : among[0].second.parts.size();
   }
@@ -141,11 +141,12 @@ TEST_F(SliceSplitsTest, AtEqualCostsOnlySlicesThatCoverTheAxisAreCombined) {
   FindIn(kSplit);
   EXPECT_EQ(Combined("abc", 1), 3u);
   EXPECT_EQ(Combined("bc", 1.5), 0u);
+  EXPECT_EQ(Combined("bc", 1.5, /*operator_us=*/10), 2u) << "a Split is one operator, not two";
 }
 
 TEST_F(SliceSplitsTest, WhatIsCombinedSaysWhichSplitItIsAPartOf) {
   FindIn(kSlices);
-  const auto among = splits_->Among(Chosen(Parts("ac")), Costs(100));
+  const auto among = splits_->Among(Chosen(Parts("ac")), Costs(100), /*operator_us=*/0);
   ASSERT_THAT(among, SizeIs(1));
   EXPECT_EQ(among[0].first, splits_->Shareable()[0]);
   EXPECT_EQ(among[0].second.dim, 8);

@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import multiprocessing
+import os
 import pathlib
 import statistics
 import subprocess
@@ -58,6 +59,7 @@ SIMPLIFIERS = {"quotient": by_quotient, "onnxsim": by_onnxsim, "onnxslim": by_on
 def in_a_process(simplify, source, result):
     """Why there is no answer, or nothing. A simplifier that crashes takes a process with it that has loaded it."""
     def work():
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Some of them print tables.
         try:
             simplify(source, result)
         except BaseException as error:
