@@ -1,6 +1,7 @@
 #include "core/verify/checker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -81,9 +82,16 @@ class Checker::Builder {
   };
 
   void FindFurther(const CutGraph& candidate) {
-    further_ = FindThresholds(candidate.graph);
-    const std::vector<int64_t> rows = DifferingRows(original_.cut->graph, candidate.graph);
-    further_.integers.insert(further_.integers.end(), rows.begin(), rows.end());
+    const Thresholds own = FindThresholds(original_.cut->graph);
+    const auto lacks = [](const auto& numbers, auto number) {
+      return std::ranges::find(numbers, number) == numbers.end();
+    };
+    further_.integers = DifferingRows(original_.cut->graph, candidate.graph);
+    const Thresholds others = FindThresholds(candidate.graph);
+    std::ranges::copy_if(others.integers, std::back_inserter(further_.integers),
+                         [&](int64_t number) { return lacks(own.integers, number); });
+    std::ranges::copy_if(others.floats, std::back_inserter(further_.floats),
+                         [&](double number) { return lacks(own.floats, number); });
   }
 
   // Further sets cost little if an evaluation takes next to nothing, and small inputs need them:

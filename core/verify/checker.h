@@ -30,7 +30,7 @@ struct CheckSettings {
   int input_sets = 2;  // Number of input sets at the dims used for measuring.
   uint64_t seed = 0;
   int threads = 1;
-  bool assume_finite_inputs = false;  // If set, no infinite inputs are drawn.
+  bool assume_finite_inputs = false;  // If set, none beyond 1e6 are drawn.
   // The candidate, if there is one only and it is known before. Its thresholds are drawn beside
   // those of the original, and the numbers in it are tried as sizes. Borrowed; may be null.
   const Checked* only_candidate = nullptr;

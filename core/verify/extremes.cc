@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
 #include "core/ops/op.h"
 #include "core/verify/elements.h"
+#include "core/verify/rounding.h"
+#include "core/verify/thresholds.h"
 
 namespace quotient::verify {
 namespace {
@@ -20,8 +23,6 @@ using model::ValueId;
 using ops::Movement;
 using ops::OpClass;
 
-// The largest factor that keeps a number about as large.
-constexpr double kLargestFactor = 256;
 // Larger constants are not read.
 constexpr int64_t kMostElements = 1 << 16;
 
@@ -40,14 +41,26 @@ bool IsComparison(const Graph& graph, const Node& node, const ops::OpDef& op) {
          graph.value(node.outputs[0]).type.dtype == DType::kBool;
 }
 
-// Whether multiplying by a constant, or dividing by it, keeps a number about as large or makes it
-// smaller.
-bool IsModest(const std::optional<Tensor>& constant, bool divides) {
-  if (!constant.has_value() || constant->elements() > kMostElements) return false;
-  return !AnyElement(*constant, [divides](double value) {
+// The magnitudes of factors. Zeros, which leave nothing to compare, are not counted.
+struct Growth {
+  double least = 1;
+  double most = 1;
+};
+
+// What multiplying by a constant does, or dividing by it. Nullopt if that is not known.
+std::optional<Growth> GrowthBy(const std::optional<Tensor>& constant, bool divides) {
+  if (!constant.has_value() || constant->elements() > kMostElements) return std::nullopt;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Growth growth = {.least = kInfinity, .most = 0};
+  const bool is_unknown = AnyElement(*constant, [&](double value) {
     const double factor = divides ? 1 / std::abs(value) : std::abs(value);
-    return !(factor <= kLargestFactor);
+    if (factor == 0) return false;
+    growth.least = std::min(growth.least, factor);
+    growth.most = std::max(growth.most, factor);
+    return !std::isfinite(factor);
   });
+  if (is_unknown) return std::nullopt;
+  return growth.most == 0 ? Growth() : growth;
 }
 
 class ExtremesFinder {
@@ -66,12 +79,17 @@ class ExtremesFinder {
       if (!output.valid()) continue;
       behind.takes_nan &= Of(output).takes_nan;
       behind.takes_largest &= Of(output).takes_largest;
+      behind.least_growth = std::min(behind.least_growth, Of(output).least_growth);
+      behind.most_growth = std::max(behind.most_growth, Of(output).most_growth);
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       Extremes& extremes = of_value_[node.inputs[i].value()];
       extremes.takes_nan &= op != nullptr && TakesNan(*op, node, i, behind.takes_nan);
       extremes.takes_largest &= op != nullptr && TakesLargest(*op, node, i, behind.takes_largest);
+      const Growth growth = GrowthOf(node, i).value_or(Growth());
+      extremes.least_growth = std::min(extremes.least_growth, growth.least * behind.least_growth);
+      extremes.most_growth = std::max(extremes.most_growth, growth.most * behind.most_growth);
     }
   }
 
@@ -112,7 +130,7 @@ class ExtremesFinder {
     if (absl::c_linear_search(kBounded, node.op)) return true;
     if (node.op == "Clip") return HasBothBounds(node) || behind;
     if (node.op == "Max" || node.op == "Min" || node.op == "Where") return behind;
-    return (absl::c_linear_search(kKeeping, node.op) || HasModestOperand(node, input)) && behind;
+    return behind && (absl::c_linear_search(kKeeping, node.op) || GrowthOf(node, input));
   }
 
   // Runtimes disagree on what a cast makes of floats beyond the range of an integer, and float16
@@ -123,20 +141,26 @@ class ExtremesFinder {
     return to != DType::kFloat16 && behind;
   }
 
+  // The bounds that exporters write for "none" are the largest floats.
   static bool HasBothBounds(const Node& node) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    return node.attributes.GetFloat("min", -kInfinity) > -kInfinity &&
-           node.attributes.GetFloat("max", kInfinity) < kInfinity;
+    return node.attributes.GetFloat("min", -kInfinity) >= -kLargestThreshold &&
+           node.attributes.GetFloat("max", kInfinity) <= kLargestThreshold;
   }
 
-  // Whether a constant is added to this operand, or scales it by an ordinary factor. A sum or a
-  // product of two activations may cancel or overflow in one order and not in another.
-  bool HasModestOperand(const Node& node, size_t input) const {
-    if (node.inputs.size() != 2) return false;
+  // What becomes of this operand where a constant is added to it or scales it. Nullopt elsewhere: a
+  // sum or a product of two activations may cancel or overflow in one order and not in another.
+  std::optional<Growth> GrowthOf(const Node& node, size_t input) const {
+    if (node.op == "LeakyRelu") {
+      const double slope = std::abs(node.attributes.GetFloat("alpha", 0.01));
+      return Growth{std::min(slope, 1.0), std::max(slope, 1.0)};
+    }
+    if (node.inputs.size() != 2 || !node.inputs[1 - input].valid()) return std::nullopt;
     const std::optional<Tensor>& other = graph_.value(node.inputs[1 - input]).constant;
-    if (node.op == "Add" || node.op == "Sub") return other.has_value();
-    if (node.op == "Mul") return IsModest(other, /*divides=*/false);
-    return node.op == "Div" && input == 0 && IsModest(other, /*divides=*/true);
+    if (node.op == "Mul") return GrowthBy(other, /*divides=*/false);
+    if (node.op == "Div" && input == 0) return GrowthBy(other, /*divides=*/true);
+    const bool is_sum = node.op == "Add" || node.op == "Sub";
+    return is_sum && other.has_value() ? std::optional<Growth>(Growth()) : std::nullopt;
   }
 
   const Graph& graph_;
@@ -151,7 +175,13 @@ std::vector<Extremes> FindExtremes(const Graph& graph) {
   extremes.reserve(graph.inputs.size());
   for (const ValueId input : graph.inputs) {
     extremes.push_back(finder.Of(input));
-    extremes.back().takes_largest &= graph.value(input).type.dtype != DType::kFloat16;
+    Extremes& of_input = extremes.back();
+    const DType dtype = graph.value(input).type.dtype;
+    if (!model::IsFloat(dtype)) continue;
+    constexpr double kLargestFloat = 1e38;
+    of_input.takes_largest &= dtype != DType::kFloat16 &&
+                              kHuge * of_input.least_growth > LargestOrdinary(dtype) &&
+                              kHuge * of_input.most_growth < kLargestFloat;
   }
   return extremes;
 }

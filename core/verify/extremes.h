@@ -12,7 +12,8 @@
 namespace quotient::verify {
 
 // The finite floats that stand for the largest ones. It is no scale for other elements
-// (LargestOrdinary), and a few factors of up to 2^8 do not take it beyond the range of float32.
+// (LargestOrdinary), and so it must stay: neither smaller than that nor beyond the range of
+// float32.
 inline constexpr double kHuge = 1e31;
 
 struct Extremes {
@@ -22,6 +23,9 @@ struct Extremes {
   // For integers, whether only integers and booleans are computed from them, exactly and modulo the
   // range of the type.
   bool takes_largest = true;
+  // By which factors a large float may become smaller and larger on the way to what is computed.
+  double least_growth = 1;
+  double most_growth = 1;
 };
 
 // By input of a static graph, in order. Linear in the size of the graph.

@@ -8,6 +8,7 @@
 #include "core/ops/interval.h"
 #include "core/verify/demands.h"
 #include "core/verify/random_values.h"
+#include "core/verify/rounding.h"
 
 namespace quotient::verify {
 namespace {
@@ -70,8 +71,9 @@ Tensor DrawFloats(const model::TensorType& type, const Source& source, Rng& rng)
     values.resize(static_cast<size_t>(tensor.elements()));
     for (double& value : values) value = DrawUnit(source.demand, rng);
   }
-  // What is beside a threshold may be beyond the range of a float16.
-  const double most = ops::LargestOf(type.dtype);
+  // A threshold may be beyond the range of a float16, where it would represent an infinity.
+  const double most = type.dtype == model::DType::kFloat16 ? LargestOrdinary(type.dtype)
+                                                           : ops::LargestOf(type.dtype);
   for (double& value : values) {
     if (std::isfinite(value)) value = std::clamp(value, -most, most);
   }
@@ -99,10 +101,19 @@ bool TakesExtremes(const Graph& graph, const std::vector<Demand>& demands) {
   return false;
 }
 
+template <typename T>
+void AddNew(const std::vector<T>& numbers, std::vector<T>* all) {
+  for (const T number : numbers) {
+    if (std::ranges::find(*all, number) == all->end()) all->push_back(number);
+  }
+}
+
+// What is further comes first, since small inputs do not come to all numbers.
 Thresholds Joined(const Graph& graph, const Thresholds& further) {
-  Thresholds all = FindThresholds(graph);
-  all.floats.insert(all.floats.end(), further.floats.begin(), further.floats.end());
-  all.integers.insert(all.integers.end(), further.integers.begin(), further.integers.end());
+  Thresholds all = further;
+  const Thresholds own = FindThresholds(graph);
+  AddNew(own.floats, &all.floats);
+  AddNew(own.integers, &all.integers);
   return all;
 }
 

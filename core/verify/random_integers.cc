@@ -80,6 +80,7 @@ class Drawer {
 
   std::vector<int64_t> Values() {
     const int64_t count = type_.elements();
+    if (count == 0) return {};
     if (!demand_.tuple_bounds.empty()) return Tuples(count);
     std::vector<int64_t> values(static_cast<size_t>(count));
     if (AreIndices()) {
@@ -142,12 +143,15 @@ class Drawer {
         std::max<int64_t>(count - count / kKindsOfIntegers - (count + 7) / kKindsOfIntegers, 1);
     IndexWalk walk(bound, input_,
                    static_cast<int64_t>(share * static_cast<double>(bound)) + turn_.set * steps);
-    threshold_ = (turn_.wide + turn_.binding) * (count / kKindsOfIntegers + 1);
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (i % kKindsOfIntegers == 0 && !thresholds_.empty()) {
-        values[i] = NextThreshold();
+    const int64_t turn = turn_.wide + turn_.binding;
+    threshold_ = turn * ((count + kKindsOfIntegers - 1) / kKindsOfIntegers);
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t& value = values[static_cast<size_t>(i)];
+      const int64_t kind = (turn + i) % kKindsOfIntegers;
+      if (kind == 0 && !thresholds_.empty()) {
+        value = NextThreshold();
       } else {
-        values[i] = FromEitherEnd(i % kKindsOfIntegers == 7 ? AnyIndex() : walk.Next());
+        value = FromEitherEnd(kind == kKindsOfIntegers - 1 ? AnyIndex() : walk.Next());
       }
     }
   }
@@ -181,15 +185,17 @@ class Drawer {
     const int64_t length = RowLength(type_);
     const bool is_single = length >= count;
     const int64_t row = is_single ? std::max<int64_t>(count / kKindsOfRows, 1) : length;
-    const int64_t first = is_single ? turn_.wide + 1 : turn_.wide * (count / row);
-    // What is computed with is no mask, so that most of few rows are any integers.
-    const bool is_number = demand_.takes_largest && count / length < kKindsOfRows;
     const int64_t turn = turn_.wide + turn_.binding;
-    threshold_ = turn * (3 * count / kKindsOfIntegers + 1);
+    const int64_t first = is_single ? turn + 1 : turn * (count / row);
+    // If limits are taken, these are numbers rather than a mask, so that more of few rows are any
+    // integers.
+    const bool is_number = demand_.takes_largest && count / length < kKindsOfRows;
+    // A set draws so many at least, of one row in four.
+    threshold_ = turn * std::max<int64_t>(3 * count / (kKindsOfIntegers * kKindsOfRows), 1);
     for (int64_t i = 0; i < count; ++i) {
       const int64_t kind = (first + i / row) % kKindsOfRows;
       int64_t& value = values[static_cast<size_t>(i)];
-      if (kind == 1 || (is_number && kind != 3)) {
+      if (kind == 1 || (is_number && kind == 2)) {
         // An odd step from set to set comes to all kinds, however few elements there are.
         value = Any(turn * (count | 1) + i + i / length);
       } else {

@@ -49,7 +49,7 @@ class Reference {
   // Which sets of inputs are drawn. Friendly and wide ones alternate.
   struct Kinds {
     bool wide_first = false;
-    bool assume_finite_inputs = false;  // If set, no infinite inputs are drawn.
+    bool assume_finite_inputs = false;  // If set, none beyond 1e6 are drawn.
     // If set, candidates must only be evaluable and have outputs of the same types.
     bool only_types = false;
     int further_wide = 0;  // The number of wide sets that are drawn beside `input_sets`.

@@ -40,11 +40,11 @@ bool IsAtPole(const Node& node, std::span<const Tensor* const> inputs) {
   return op != nullptr && op->numerics.is_at_pole != nullptr && op->numerics.is_at_pole(inputs);
 }
 
-// Whether all elements are finite and none represents an infinity.
+// Whether no element is an infinity or represents one. A NaN makes no infinity.
 bool IsOrdinary(const Tensor& tensor) {
   if (!model::IsFloat(tensor.dtype())) return true;
   const double largest = LargestOrdinary(tensor.dtype());
-  return !AnyElement(tensor, [largest](double value) { return !(std::abs(value) <= largest); });
+  return !AnyElement(tensor, [largest](double value) { return std::abs(value) > largest; });
 }
 
 bool Overflows(const Node& node, std::span<const Tensor* const> inputs,

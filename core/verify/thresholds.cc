@@ -46,13 +46,15 @@ std::vector<int64_t> WithNeighbors(const std::vector<int64_t>& numbers) {
   return all;
 }
 
-// The constants from which a graph gathers along their first axis.
+// Constants from which a graph gathers along their first axis, each once, and not too many.
 std::vector<const Tensor*> Tables(const Graph& graph) {
   std::vector<const Tensor*> tables;
   for (const Node& node : graph.nodes) {
+    if (tables.size() == kMost) break;
     if (node.op != "Gather" || node.attributes.GetInt("axis", 0) != 0) continue;
     const std::optional<Tensor>& table = graph.value(node.inputs[0]).constant;
-    if (table.has_value() && table->rank() > 0 && table->elements() > 0) tables.push_back(&*table);
+    if (!table.has_value() || table->rank() == 0 || table->elements() == 0) continue;
+    if (std::ranges::find(tables, &*table) == tables.end()) tables.push_back(&*table);
   }
   return tables;
 }

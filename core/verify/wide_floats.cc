@@ -32,8 +32,8 @@ class Drawer {
     const auto count = static_cast<int64_t>(values.size());
     const int64_t rows = count / row;
     const bool has_parts = rows < kKindsOfRows && row >= kLongRow;
-    const int64_t first = turn_.wide * rows;
-    drawn_ = MixedBefore(first) * row + turn_.binding * (kKindsOfFloats / 2);
+    const int64_t first = (turn_.wide + turn_.binding) * rows;
+    drawn_ = (count == 1 ? first : MixedBefore(first) * row) + turn_.binding * (kKindsOfFloats / 2);
     threshold_ = (turn_.wide + turn_.binding) * (count / kKindsOfFloats + 1);
     for (int64_t i = 0; i < count; ++i) {
       Row kind = count == 1 ? Row::kMixed : RowOf(first + i / row);

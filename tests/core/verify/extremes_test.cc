@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
 
@@ -43,7 +44,7 @@ TEST(FindExtremes, AGuardAgainstNanEndsIt) {
 }
 
 TEST(FindExtremes, HugeNumbersStayOrEndInBounds) {
-  EXPECT_TRUE(OfFloat("a = LeakyRelu(x) y = Floor(a)").takes_largest);
+  EXPECT_TRUE(OfFloat("a = LeakyRelu(x) {alpha=0.5} y = Floor(a)").takes_largest);
   EXPECT_TRUE(
       OfFloat("const w: float32[4,4] = random(1) a = Tanh(x) y = MatMul(a, w)").takes_largest);
   EXPECT_TRUE(
@@ -54,6 +55,24 @@ TEST(FindExtremes, HugeNumbersStayOrEndInBounds) {
   EXPECT_FALSE(OfFloat("y = Mul(x, x)").takes_largest);
   EXPECT_FALSE(OfFloat("a = Neg(x) y = Add(x, a)").takes_largest);
   EXPECT_FALSE(Of("float16[4]", "y = Neg(x)").takes_largest);
+}
+
+// A smaller one would hide errors beside it, and a larger one may overflow in one order of factors.
+TEST(FindExtremes, HugeNumbersStayHugeAndInRange) {
+  EXPECT_FALSE(OfFloat("y = LeakyRelu(x)").takes_largest);
+  EXPECT_FALSE(OfFloat("const c: float32[] = [16] y = Div(x, c)").takes_largest);
+  constexpr char kFactors[] = R"(
+      const c: float32[] = [200]
+      a = Mul(x, c) b = Mul(a, c)
+      %s)";
+  EXPECT_TRUE(OfFloat(absl::StrFormat(kFactors, "y = Mul(b, c)")).takes_largest);
+  EXPECT_FALSE(OfFloat(absl::StrFormat(kFactors, "d = Mul(b, c) y = Mul(d, c)")).takes_largest);
+}
+
+TEST(FindExtremes, BoundsThatBoundNothingEndNothing) {
+  constexpr char kClamped[] =
+      "const w: float32[4,4] = random(1) a = Clip(x) {min=-3.4e38,max=3.4e38} y = MatMul(a, w)";
+  EXPECT_FALSE(OfFloat(kClamped).takes_largest);
 }
 
 TEST(FindExtremes, IntegersTakeTheLimitsOfTheirTypeIfTheyStayIntegers) {

@@ -65,6 +65,7 @@ TEST(RoundingNoiseTest, OverflowIsSeenAndAPoleIsNone) {
   constexpr char kSquare[] = "graph g { input x: float16[2] y = Mul(x, x) output y }";
   EXPECT_TRUE(Evaluate(kSquare, {1, 1000}, model::DType::kFloat16).overflowed);
   EXPECT_FALSE(Evaluate(kSquare, {1, 100}, model::DType::kFloat16).overflowed);
+  EXPECT_TRUE(Evaluate(kSquare, {std::nanf(""), 1000}, model::DType::kFloat16).overflowed);
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_FALSE(Evaluate(kSquare, {1, infinity}, model::DType::kFloat16).overflowed);
   constexpr char kPole[] = "graph g { input x: float32[2] y = Reciprocal(x) output y }";
