@@ -28,8 +28,8 @@ enum class BindingKind {
   kSwapped,
   // All batches are empty.
   kEmptyBatch,
-  // All lengths, or all batches, are larger than a number that occurs in the model, or as large: the
-  // rows of a table of positions, a size that is compared with.
+  // All lengths, or all batches, are larger than a number that occurs in the model, or as large:
+  // the rows of a table of positions, a size that is compared with.
   kLong,
   kLargeBatch,
 };
