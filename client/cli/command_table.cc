@@ -136,7 +136,7 @@ const Command kCommands[] = {
      2,
      Completion::kModelFile,
      {},
-     "make a model smaller, the same way everywhere: nothing is timed, no device is asked",
+     "make a model smaller without a device: nothing is timed",
      "Computes what is constant, removes what changes nothing, merges scales and shifts into\n"
      "weights, and writes the types of inner values. Inputs, outputs, open dimensions and the "
      "names\n"

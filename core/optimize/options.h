@@ -76,7 +76,8 @@ struct Options {
   std::vector<std::string> kept_values;
 
   // Constants that are computed beforehand have at most this many bytes each, or as many as the
-  // constants that they are computed from, so that the model does not grow.
+  // constants that they are computed from, so that the model does not grow. Shapes are always
+  // computed as far as they are known.
   int64_t max_folded_bytes = eval::FoldLimits().max_result_bytes;
 
   // Names of rules not to use.

@@ -103,6 +103,9 @@ class Simplifier {
     report_.notes = NotesOnReading(*original_, options_, /*run_with_cut_nodes=*/false);
     QUOTIENT_RETURN_IF_ERROR(
         CheckFits(original_->cut.graph, options_.verify_inputs, /*candidates=*/1));
+    QUOTIENT_ASSIGN_OR_RETURN(const cost::GraphCost cost,
+                              cost::PredictGraph(original_->cut.graph, *costs_, stop_));
+    original_us_ = cost.total_us;
     QUOTIENT_ASSIGN_OR_RETURN(std::optional<Delivery> simplest, SimplestOf(*original_));
     if (simplest.has_value() || !breaks_names_) return simplest;
     return SimplestWithoutNames();
@@ -149,15 +152,15 @@ class Simplifier {
   MaybeDelivery SimplestOf(const Prepared& from) {
     for (const double operator_us : kOperatorUs) {
       QUOTIENT_ASSIGN_OR_RETURN(std::optional<Candidate> rewritten, Rewritten(from, operator_us));
-      if (!rewritten.has_value()) break;
+      if (!rewritten.has_value()) return Folded(from);
       QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Packaged> packaged,
                                 Packed(from, *std::move(rewritten)));
-      if (!packaged.has_value()) break;
+      if (!packaged.has_value()) return Folded(from);
       if (DoesMore(*packaged)) continue;
       QUOTIENT_ASSIGN_OR_RETURN(std::optional<Delivery> delivery, DeliverIfSame(from, *packaged));
-      if (delivery.has_value()) return delivery;
-      break;
+      return delivery.has_value() ? std::move(delivery) : Folded(from);
     }
+    refusals_.emplace_back("no rewritten graph was taken, as all of them do more work");
     return Folded(from);
   }
 
@@ -239,13 +242,9 @@ class Simplifier {
 
   // Whether the graph has more operators than the original, or is predicted to take longer. What is
   // kept although it is a constant takes an operator.
-  bool DoesMore(const Packaged& packaged) {
+  bool DoesMore(const Packaged& packaged) const {
     constexpr double kRounding = 1e-9;
-    if (!original_us_.has_value()) {
-      const auto cost = cost::PredictGraph(original_->cut.graph, *costs_, stop_);
-      original_us_ = cost.ok() ? cost->total_us : 0;
-    }
-    return packaged.cost.total_us > *original_us_ * (1 + kRounding) ||
+    return packaged.cost.total_us > original_us_ * (1 + kRounding) ||
            packaged.prepared.model.graph.nodes.size() >
                original_->model.graph.nodes.size() + original_->model.kept_values;
   }
@@ -319,7 +318,7 @@ class Simplifier {
   // What kernels take on one core, by its data sheet.
   const std::unique_ptr<cost::CostModel> costs_ = cost::NewAnalyticCostModel(cost::CpuSheet());
   const Prepared* original_ = nullptr;  // What graphs are compared with.
-  std::optional<double> original_us_;   // What it is predicted to take.
+  double original_us_ = 0;              // What it is predicted to take.
   model::Graph as_read_;
   std::optional<verify::Checker> checker_;
   bool breaks_names_ = false;          // Whether a graph differs where sizes of one name do.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Simplifies a model: without a device, without timing, and with the same result on every machine.
+// Simplifies a model: without a device and without timing.
 
 #include <string>
 

@@ -63,8 +63,8 @@ std::vector<model::Tensor> RandomInputs(const model::Graph& graph, uint64_t seed
                                         const Draw& draw = UnitDraws()[0], const Turn& turn = {},
                                         const Thresholds& further = {});
 
-// The number of wide sets, at most 16, in which every kind of row, every threshold and every index
-// occurs.
+// About how many wide sets, at most 16, it takes until every kind of row, every threshold and every
+// index has occurred.
 int64_t WideSetsWanted(const model::Graph& graph, const Thresholds& further);
 
 }  // namespace quotient::verify

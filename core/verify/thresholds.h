@@ -28,8 +28,8 @@ struct Thresholds {
 Thresholds FindThresholds(const model::Graph& graph);
 
 // Rows in which a table of `other` differs from the table of `graph` with the same type, where both
-// are gathered from along their first axis. Tables that both graphs have are left out. Sorted, at
-// most 64. Linear in the bytes of the tables that differ.
+// are gathered from along their first axis. Tables that both graphs have are left out, and so are
+// those beyond the first 64 of a graph. Sorted, at most 64.
 std::vector<int64_t> DifferingRows(const model::Graph& graph, const model::Graph& other);
 
 }  // namespace quotient::verify
