@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
@@ -34,9 +35,11 @@
 #include "server/jobs/ledger.h"
 #include "server/jobs/watch_hub.h"
 #include "server/ops/collectors.h"
+#include "server/ops/crash_notes.h"
 #include "server/ops/exporter.h"
 #include "server/ops/grpc_metrics.h"
 #include "server/ops/metered.h"
+#include "server/ops/readiness.h"
 #include "server/ops/ticker.h"
 #include "server/rpc/blob_service.h"
 #include "server/rpc/capabilities_service.h"
@@ -46,6 +49,7 @@
 #include "server/store/disk/blob_store.h"
 #include "server/store/disk/checkpoint_store.h"
 #include "server/store/disk/data_directory.h"
+#include "server/store/disk/run_record.h"
 #include "server/store/disk/upload_store.h"
 #include "server/store/sqlite/job_store.h"
 #include "server/worker/core_runner.h"
@@ -129,7 +133,7 @@ struct Queue {
         ledger(stores.jobs.get()),
         hub(&Clock::System()),
         meter(ops::NewJobMeter(metrics)),
-        dispatch(&ledger),
+        dispatch(&ledger, &Clock::System()),
         checkpoints(&ledger, &dispatch, stores.checkpoints.get()),
         admission(limits, {.ledger = &ledger,
                            .blobs = stores.blobs.get(),
@@ -154,12 +158,19 @@ struct Queue {
 // The optimizer's core and the threads that run it.
 struct Workers {
   Workers(const config::ServerFlags& flags, const Stores& stores, optimize::Devices* devices,
-          Queue* queue, ops::Metrics* metrics)
-      : core(worker::NewCoreRunner(stores.blobs.get(), devices, stores.rules.get(),
+          Queue* queue, ops::Metrics* metrics, ops::Readiness* readiness)
+      : storage(
+            {},
+            {.clock = &Clock::System(),
+             .probe = [blobs = stores.blobs.get()](int64_t bytes) { return blobs->Probe(bytes); },
+             .on_change =
+                 [readiness](bool up) {
+                   readiness->Set(ops::Readiness::Obstacle::kStorage, !up);
+                 }}),
+        core(worker::NewCoreRunner(stores.blobs.get(), devices, stores.rules.get(),
                                    &Clock::System())),
         runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
-              .owner = absl::StrCat("pid ", getpid()),
               .max_job_seconds = static_cast<double>(flags.max_job_seconds),
               .checkpoint_seconds = static_cast<double>(flags.checkpoint_seconds)},
              {.ledger = &queue->ledger,
@@ -167,10 +178,12 @@ struct Workers {
               .checkpoints = &queue->checkpoints,
               .hub = &queue->hub,
               .runner = runner.get(),
+              .storage = &storage,
               .clock = &Clock::System(),
               // Shuts the server down as if SIGTERM had been sent from outside.
               .on_failure = [] { kill(getpid(), SIGTERM); }}) {}
 
+  worker::StorageGate storage;
   const std::unique_ptr<worker::JobRunner> core;
   const std::unique_ptr<worker::JobRunner> runner;
   worker::WorkerPool pool;
@@ -224,8 +237,6 @@ absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::Serve
                                                              const Stores& stores, Queue* queue,
                                                              ops::Metrics* metrics) {
   metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
-  metrics->Set(ops::MetricId::kDraining, {}, 0);
-  metrics->Set(ops::MetricId::kReady, {}, 1);
   if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
   QUOTIENT_ASSIGN_OR_RETURN(
       auto exporter, ops::Exporter::Start(
@@ -284,11 +295,10 @@ absl::Status WritePortFile(const std::string& path, const std::string& address) 
   return file->Commit();
 }
 
-void Drain(const config::ServerFlags& flags, Queue* queue, Workers* workers,
-           rpc::GrpcServer* server, ops::Metrics* metrics) {
-  metrics->Set(ops::MetricId::kReady, {}, 0);
-  metrics->Set(ops::MetricId::kDraining, {}, 1);
-  server->SetServing(false);
+void Drain(const config::ServerFlags& flags, const store::RunRecord& record, Queue* queue,
+           Workers* workers, rpc::GrpcServer* server, ops::Readiness* readiness) {
+  LogFailure("the end is not noted", record.NoteTold());
+  readiness->Set(ops::Readiness::Obstacle::kDraining, true);
   queue->admission.Drain();
   workers->pool.Stop();
   queue->hub.Close();
@@ -297,18 +307,31 @@ void Drain(const config::ServerFlags& flags, Queue* queue, Workers* workers,
   Log().info("stopped");
 }
 
+// Takes up what the last process left behind, and begins the record of this one, which lives as
+// long as the process.
+absl::StatusOr<const store::RunRecord*> Recover(const Stores& stores, Queue* queue) {
+  const std::string boot_id = store::BootId();
+  const std::string path = stores.directory->run_path();
+  // This process alone owns the data folder, so the workers of all earlier leases are dead.
+  QUOTIENT_ASSIGN_OR_RETURN(const int recovered,
+                            queue->dispatch.RecoverAll(store::RunRecord::Read(path, boot_id)));
+  if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
+  QUOTIENT_RETURN_IF_ERROR(queue->checkpoints.RemoveEnded().status());
+  QUOTIENT_ASSIGN_OR_RETURN(auto record, store::RunRecord::Begin(path, boot_id));
+  ops::NoteCrashesIn(record.get());
+  return record.release();
+}
+
 absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   ops::Metrics metrics;
+  ops::Readiness readiness(&metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
   Measuring measuring(flags, stores);
   QUOTIENT_RETURN_IF_ERROR(CheckLibrary(flags, &measuring.devices));
   Queue queue(flags, stores, &measuring.devices, &metrics);
-  // This process alone owns the data folder, so the workers of all earlier leases are dead.
-  QUOTIENT_ASSIGN_OR_RETURN(const int recovered, queue.dispatch.RecoverAll());
-  if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
-  QUOTIENT_RETURN_IF_ERROR(queue.checkpoints.RemoveEnded().status());
+  QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
-  Workers workers(flags, stores, &measuring.devices, &queue, &metrics);
+  Workers workers(flags, stores, &measuring.devices, &queue, &metrics, &readiness);
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));
@@ -316,12 +339,15 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
                             ExportMetrics(flags, stores, &queue, &metrics));
   const ops::Ticker ticker(Chores(&queue, stores.uploads.get(), &services.blobs));
   workers.pool.Start();
-  server->SetServing(true);
+  readiness.TellTo([&server](bool ready) { server->SetServing(ready); });
+  // The pool, which outlives the server, may still find that storage fails.
+  const auto tell_nobody = absl::MakeCleanup([&readiness] { readiness.TellTo([](bool) {}); });
+  readiness.Set(ops::Readiness::Obstacle::kStarting, false);
   Log().info("quotientd {} serves on {}", QUOTIENT_VERSION, server->address());
   QUOTIENT_RETURN_IF_ERROR(WritePortFile(flags.port_file, server->address()));
 
   WaitForSignal(signals);
-  Drain(flags, &queue, &workers, server.get(), &metrics);
+  Drain(flags, *record, &queue, &workers, server.get(), &readiness);
   return workers.pool.failure();
 }
 

@@ -19,6 +19,7 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 constexpr char kNamePrefix[] = "jobs/";
+constexpr size_t kMaxSummaryMessage = 1024;
 
 struct StateRow {
   JobState state;
@@ -33,6 +34,13 @@ constexpr StateRow kStates[] = {
     {JobState::kFailed, v1::JOB_STATE_FAILED},
     {JobState::kCancelled, v1::JOB_STATE_CANCELLED},
 };
+
+// Returns the error with the beginning of its message, and without details but its reason.
+absl::Status Shortened(const absl::Status& error) {
+  const absl::string_view message = error.message().substr(0, kMaxSummaryMessage);
+  const std::optional<Reason> reason = GetReason(error);
+  return reason.has_value() ? MakeError(*reason, message) : absl::Status(error.code(), message);
+}
 
 }  // namespace
 
@@ -133,17 +141,18 @@ v1::Transition ToProto(const Transition& transition) {
   return message;
 }
 
-v1::Job ToProto(const Job& job, const std::optional<Progress>& progress) {
+v1::Job ToSummary(const Job& job, const std::optional<Progress>& progress) {
   v1::Job message;
   message.set_name(JobName(job.id));
   message.set_state(ToProto(job.state));
   message.set_model_name(job.spec.model_name);
-  *message.mutable_model() = ToProto(job.spec.model);
-  *message.mutable_options() = wire::ToProto(job.spec.options);
+  *message.mutable_model()->mutable_graph() = wire::ToProto(job.spec.model.graph);
+  message.mutable_options()->set_device(job.spec.options.device);
   message.set_external_location(job.spec.external_location);
   message.set_device_fingerprint(job.device_fingerprint);
   message.set_action_key(job.action_key);
   message.set_attempt(job.attempt);
+  message.set_runs_alone(job.runs_alone);
   *message.mutable_create_time() = TimeUtil::MillisecondsToTimestamp(job.create_ms);
   if (job.start_ms > 0) {
     *message.mutable_start_time() = TimeUtil::MillisecondsToTimestamp(job.start_ms);
@@ -152,6 +161,14 @@ v1::Job ToProto(const Job& job, const std::optional<Progress>& progress) {
   message.set_sequence(job.sequence);
   if (progress.has_value()) *message.mutable_progress() = ToProto(*progress);
   if (job.result.has_value()) *message.mutable_result() = ToProto(*job.result);
+  if (!job.error.ok()) *message.mutable_error() = wire::ToProto(Shortened(job.error));
+  return message;
+}
+
+v1::Job ToProto(const Job& job, const std::optional<Progress>& progress) {
+  v1::Job message = ToSummary(job, progress);
+  *message.mutable_model() = ToProto(job.spec.model);
+  *message.mutable_options() = wire::ToProto(job.spec.options);
   if (!job.error.ok()) *message.mutable_error() = wire::ToProto(job.error);
   return message;
 }
@@ -169,6 +186,7 @@ absl::StatusOr<Job> FromProto(const v1::Job& message) {
   job.device_fingerprint = message.device_fingerprint();
   job.action_key = message.action_key();
   job.attempt = message.attempt();
+  job.runs_alone = message.runs_alone();
   job.sequence = message.sequence();
   job.create_ms = TimeUtil::TimestampToMilliseconds(message.create_time());
   job.start_ms = TimeUtil::TimestampToMilliseconds(message.start_time());

@@ -28,6 +28,9 @@ v1::Transition ToProto(const Transition& transition);
 
 // `progress` is the latest of a running job, if there is any.
 v1::Job ToProto(const Job& job, const std::optional<Progress>& progress);
+// The same without what can be large, for lists: of the model only its graph, of the options only
+// the device, and of a long error message the beginning.
+v1::Job ToSummary(const Job& job, const std::optional<Progress>& progress);
 // Reads all fields but the lease's epoch, which messages do not have.
 absl::StatusOr<Job> FromProto(const v1::Job& message);
 

@@ -34,9 +34,61 @@ void TakeResult(const JobResult& result, Job* job) {
   job->action_key = ActionKey(job->spec, {result.engine_version, result.device_fingerprint});
 }
 
+// Returns the job of a lease, or ABORTED if the store knows of a later one.
+absl::StatusOr<Job> Fenced(JobTransaction& store, const Lease& lease) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(lease.job_id));
+  if (!job.has_value() || job->lease_epoch != lease.epoch ||
+      (job->state != JobState::kRunning && job->state != JobState::kCancelling)) {
+    return absl::AbortedError(absl::StrCat("lease of job ", lease.job_id, " lost"));
+  }
+  return *std::move(job);
+}
+
+// Puts the job back into the queue; the attempt does not count.
+absl::Status MoveBack(Ledger::Edit& edit, Job job, absl::string_view actor,
+                      absl::string_view reason) {
+  --job.attempt;
+  return edit.Move(&job, JobEvent::kHandBack, actor, reason);
+}
+
+// Puts the job back into the queue, or fails it with `error` if it has no attempts left.
+absl::Status MoveLost(Ledger::Edit& edit, Job job, const absl::Status& error,
+                      absl::string_view actor, absl::string_view reason) {
+  const bool is_last = IsLastAttempt(job);
+  if (is_last) job.error = error;
+  return edit.Move(&job, JobEvent::kLose, actor, is_last ? ReasonText(error) : reason);
+}
+
+absl::Status MoveDead(Ledger::Edit& edit, Job job, absl::string_view reason) {
+  const absl::Status poisoned = MakeError(
+      Reason::kPoisoned, absl::StrCat("the worker died on each of ", job.attempt, " attempts"));
+  return MoveLost(edit, std::move(job), poisoned, "recovery", reason);
+}
+
+// Moves a job that ran when the process before this one ended.
+absl::Status MoveRecovered(Ledger::Edit& edit, Job job, Verdict verdict) {
+  if (verdict == Verdict::kGuilty) return MoveDead(edit, std::move(job), "lease_lost");
+  job.runs_alone |= verdict == Verdict::kSuspect;
+  return MoveBack(edit, std::move(job), "recovery", "interrupted");
+}
+
+// Whether the job may begin now, beside those that run.
+absl::StatusOr<bool> MayRun(JobTransaction& store, const Job& job) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.Leases());
+  if (job.runs_alone) return leases.empty();
+  for (const Lease& lease : leases) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> running, store.Find(lease.job_id));
+    if (running.has_value() && running->runs_alone) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-Dispatch::Dispatch(Ledger* ledger) : ledger_(*ledger) { ledger_.AddObserver(this); }
+Dispatch::Dispatch(Ledger* ledger, const Clock* clock)
+    : ledger_(*ledger), leases_(kLeaseMs, clock) {
+  ledger_.AddObserver(this);
+}
 
 absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) {
   {
@@ -49,12 +101,14 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
     JobTransaction& store = edit.store();
     QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.OldestQueued());
     if (!job.has_value()) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(const bool may_run, MayRun(store, *job));
+    if (!may_run) return absl::OkStatus();
     ++job->attempt;
     ++job->lease_epoch;
     job->start_ms = store.now_ms();
-    QUOTIENT_RETURN_IF_ERROR(edit.Move(&*job, JobEvent::kClaim, "worker", "claimed"));
-    Lease lease{job->id, std::string(owner), job->lease_epoch, store.now_ms() + kLeaseMs};
+    Lease lease{job->id, std::string(owner), job->lease_epoch};
     QUOTIENT_RETURN_IF_ERROR(store.PutLease(lease));
+    QUOTIENT_RETURN_IF_ERROR(edit.Move(&*job, JobEvent::kClaim, "worker", "claimed"));
     claimed = Claimed{*std::move(job), std::move(lease)};
     return absl::OkStatus();
   }));
@@ -66,97 +120,92 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
   return claimed;
 }
 
-absl::StatusOr<Job> Dispatch::Fenced(JobTransaction& store, const Lease& lease) const {
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(lease.job_id));
-  if (!job.has_value() || job->lease_epoch != lease.epoch ||
-      (job->state != JobState::kRunning && job->state != JobState::kCancelling)) {
-    return absl::AbortedError(absl::StrCat("lease of job ", lease.job_id, " lost"));
-  }
-  return *std::move(job);
-}
-
 absl::StatusOr<JobState> Dispatch::Renew(const Lease& lease) {
-  JobState state = JobState::kRunning;
-  QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(const Job job, Fenced(edit.store(), lease));
-    state = job.state;
-    Lease renewed = lease;
-    renewed.until_ms = edit.store().now_ms() + kLeaseMs;
-    return edit.store().PutLease(renewed);
-  }));
-  return state;
+  QUOTIENT_ASSIGN_OR_RETURN(const bool cancelling, leases_.Renew(lease));
+  return cancelling ? JobState::kCancelling : JobState::kRunning;
 }
 
 absl::Status Dispatch::Finish(const Lease& lease, const absl::StatusOr<JobResult>& result) {
-  return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), lease));
+  return End(lease, [&](Ledger::Edit& edit, Job job) {
     const bool wanted = job.state == JobState::kRunning;
     if (wanted && result.ok()) TakeResult(*result, &job);
     if (wanted && !result.ok()) job.error = result.status();
-    QUOTIENT_RETURN_IF_ERROR(edit.Move(&job, result.ok() ? JobEvent::kSucceed : JobEvent::kFail,
-                                       "worker",
-                                       result.ok() ? "finished" : ReasonText(result.status())));
-    return edit.store().RemoveLease(job.id);
+    return edit.Move(&job, result.ok() ? JobEvent::kSucceed : JobEvent::kFail, "worker",
+                     result.ok() ? "finished" : ReasonText(result.status()));
   });
 }
 
-absl::Status Dispatch::HandBack(const Lease& lease) {
-  return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), lease));
-    --job.attempt;
-    QUOTIENT_RETURN_IF_ERROR(edit.Move(&job, JobEvent::kHandBack, "worker", "drained"));
-    return edit.store().RemoveLease(job.id);
+absl::Status Dispatch::HandBack(const Lease& lease, absl::string_view reason) {
+  return End(lease, [reason](Ledger::Edit& edit, Job job) {
+    return MoveBack(edit, std::move(job), "worker", reason);
   });
 }
 
 absl::Status Dispatch::Lose(const Lease& lease, const absl::Status& error) {
-  return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), lease));
+  return End(lease, [&error](Ledger::Edit& edit, Job job) {
     return MoveLost(edit, std::move(job), error, "worker", ReasonText(error));
   });
 }
 
 absl::Status Dispatch::WhileHeld(const Lease& lease, absl::FunctionRef<absl::Status()> action) {
-  return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_RETURN_IF_ERROR(Fenced(edit.store(), lease).status());
-    return action();
-  });
+  QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<HeldLease> held, leases_.Find(lease));
+  absl::MutexLock lock(&held->mutex);
+  if (held->ended) return absl::AbortedError(absl::StrCat("lease of job ", lease.job_id, " lost"));
+  return action();
 }
 
-absl::StatusOr<int> Dispatch::RequeueLost() { return TakeBack(std::nullopt); }
+absl::Status Dispatch::End(const Lease& lease,
+                           absl::FunctionRef<absl::Status(Ledger::Edit&, Job)> change) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<HeldLease> held, leases_.Find(lease));
+  return EndHeld(*held, change);
+}
 
-absl::StatusOr<int> Dispatch::RecoverAll() { return TakeBack(std::numeric_limits<int64_t>::max()); }
-
-absl::StatusOr<int> Dispatch::TakeBack(std::optional<int64_t> leases_until_ms) {
-  int taken = 0;
-  std::vector<std::string> given_up;
+absl::Status Dispatch::EndHeld(HeldLease& held,
+                               absl::FunctionRef<absl::Status(Ledger::Edit&, Job)> change) {
+  absl::MutexLock lock(&held.mutex);
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
-    JobTransaction& store = edit.store();
-    const int64_t until = leases_until_ms.value_or(store.now_ms());
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.LeasesUntil(until));
-    for (const Lease& lease : leases) {
-      QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(store, lease));
-      const absl::Status poisoned = MakeError(
-          Reason::kPoisoned, absl::StrCat("the worker died on each of ", job.attempt, " attempts"));
-      if (IsLastAttempt(job)) {
-        given_up.push_back(absl::StrCat("job ", job.id, ": ", poisoned.message()));
-      }
-      QUOTIENT_RETURN_IF_ERROR(MoveLost(edit, std::move(job), poisoned, "recovery", "lease_lost"));
-      ++taken;
-    }
-    return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), held.lease));
+    QUOTIENT_RETURN_IF_ERROR(edit.store().RemoveLease(held.lease.job_id));
+    return change(edit, std::move(job));
   }));
-  for (const std::string& line : given_up) Log().error("{}", line);
+  held.ended = true;
+  leases_.Remove(held.lease);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Dispatch::RequeueLost() {
+  int taken = 0;
+  for (const std::shared_ptr<HeldLease>& held : leases_.Expired()) {
+    const absl::Status status = EndHeld(*held, [](Ledger::Edit& edit, Job job) {
+      return MoveDead(edit, std::move(job), "lease_lost");
+    });
+    if (absl::IsAborted(status)) continue;  // The worker has ended the job just now.
+    QUOTIENT_RETURN_IF_ERROR(status);
+    ++taken;
+  }
   return taken;
 }
 
-absl::Status Dispatch::MoveLost(Ledger::Edit& edit, Job job, const absl::Status& error,
-                                absl::string_view actor, absl::string_view reason) {
-  const bool is_last = IsLastAttempt(job);
-  if (is_last) job.error = error;
-  QUOTIENT_RETURN_IF_ERROR(
-      edit.Move(&job, JobEvent::kLose, actor, is_last ? ReasonText(error) : reason));
-  return edit.store().RemoveLease(job.id);
+absl::StatusOr<int> Dispatch::RecoverAll(const LastEnd& end) {
+  for (const std::shared_ptr<HeldLease>& held : leases_.All()) {
+    absl::MutexLock lock(&held->mutex);
+    held->ended = true;
+    leases_.Remove(held->lease);
+  }
+  int taken = 0;
+  QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    JobTransaction& store = edit.store();
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.Leases());
+    const std::vector<Verdict> verdicts = Judge(end, leases);
+    for (size_t i = 0; i < leases.size(); ++i) {
+      QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(store, leases[i]));
+      QUOTIENT_RETURN_IF_ERROR(store.RemoveLease(job.id));
+      QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, std::move(job), verdicts[i]));
+    }
+    taken = static_cast<int>(leases.size());
+    return absl::OkStatus();
+  }));
+  return taken;
 }
 
 void Dispatch::WaitForWork(absl::Duration timeout) {
@@ -173,8 +222,13 @@ void Dispatch::Interrupt() {
   interrupted_ = true;
 }
 
-void Dispatch::OnTransition(const Job& /*job*/, const Transition& transition) {
-  if (transition.to != JobState::kQueued) return;
+void Dispatch::OnTransition(const Job& job, const Transition& transition) {
+  if (transition.to == JobState::kRunning) return leases_.Add({job.id, "", job.lease_epoch});
+  if (transition.to == JobState::kCancelling) return leases_.SetCancelling(job.id);
+  if (transition.reason == ReasonName(Reason::kPoisoned)) {
+    Log().error("job {}: {}", job.id, std::string(job.error.message()));
+  }
+  // A job arrives, or one ends for which another one may have waited.
   absl::MutexLock lock(&mutex_);
   work_ = true;
 }

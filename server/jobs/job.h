@@ -73,7 +73,10 @@ struct Job {
   std::string device_fingerprint;
   std::string action_key;
   JobState state = JobState::kQueued;
-  int attempt = 0;  // Number of claims, not counting those that were handed back.
+  int attempt = 0;  // Number of claims, not counting those whose end was not the job's fault.
+  // Whether no other job may run beside it, because a process died while it ran, and it is not
+  // known whether that was its fault or that of a job beside it.
+  bool runs_alone = false;
   // Raised by every claim. A worker may write only while this equals the epoch of its lease.
   int64_t lease_epoch = 0;
   int64_t sequence = 0;             // Number of the latest transition.
@@ -86,12 +89,13 @@ struct Job {
   friend bool operator==(const Job&, const Job&) = default;
 };
 
-// A worker's right to run a job until the time `until_ms`. The worker renews it periodically.
+// A worker's right to run a job, which the worker renews periodically.
 struct Lease {
   std::string job_id;
-  std::string owner;
+  std::string owner;  // The name of the worker's thread.
   int64_t epoch = 0;
-  int64_t until_ms = 0;
+
+  friend bool operator==(const Lease&, const Lease&) = default;
 };
 
 // One change of a job's state.

@@ -22,8 +22,7 @@ class JobTransaction {
  public:
   virtual ~JobTransaction() = default;
 
-  // Unix time by the store's clock, the only one that decides on leases. Constant within a
-  // transaction.
+  // Unix time by the store's clock, for records. Constant within a transaction.
   virtual int64_t now_ms() const = 0;
 
   virtual absl::StatusOr<std::optional<Job>> Find(absl::string_view id) = 0;
@@ -35,8 +34,8 @@ class JobTransaction {
   virtual absl::Status Put(const Job& job) = 0;
   virtual absl::Status Append(const Transition& transition) = 0;
 
-  // Returns all leases that end before `until_ms`. There is at most one lease per job.
-  virtual absl::StatusOr<std::vector<Lease>> LeasesUntil(int64_t until_ms) = 0;
+  // Returns the leases of all jobs that run, by job id. There is at most one per job.
+  virtual absl::StatusOr<std::vector<Lease>> Leases() = 0;
   virtual absl::Status PutLease(const Lease& lease) = 0;
   virtual absl::Status RemoveLease(absl::string_view job_id) = 0;
 
@@ -50,20 +49,17 @@ class JobTransaction {
 
 struct ListQuery {
   std::optional<JobState> state;  // If unset, jobs in any state.
-  int64_t before_number = 0;      // Only jobs with smaller numbers; 0 starts with the newest job.
+  // Only jobs with smaller numbers; 0 starts with the newest job. Numbers grow with every job
+  // added.
+  int64_t before_number = 0;
   int limit = 50;
-};
-
-// A job with its number in the list of all jobs, which grows with every job added.
-struct NumberedJob {
-  int64_t number = 0;
-  Job job;
 };
 
 // Thread-safe. Errors: STORAGE_DOWN, and INTERNAL for records that cannot be read.
 class JobStore {
  public:
   using WriteFunction = absl::FunctionRef<absl::Status(JobTransaction&)>;
+  using OnJob = absl::FunctionRef<bool(int64_t number, const Job& job)>;
 
   virtual ~JobStore() = default;
 
@@ -73,8 +69,9 @@ class JobStore {
   virtual absl::Status Write(WriteFunction write) = 0;
 
   virtual absl::StatusOr<std::optional<Job>> Get(absl::string_view id) = 0;
-  // Newest first.
-  virtual absl::StatusOr<std::vector<NumberedJob>> List(const ListQuery& query) = 0;
+  // Passes jobs to `on_job`, newest first, until there is no other one, there were `limit`, or it
+  // returns false. A job can have megabytes, so not more than one is in memory at a time.
+  virtual absl::Status List(const ListQuery& query, OnJob on_job) = 0;
   // Returns the job's transitions after a sequence number, oldest first.
   virtual absl::StatusOr<std::vector<Transition>> History(absl::string_view id,
                                                           int64_t after_sequence) = 0;

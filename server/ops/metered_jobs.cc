@@ -56,6 +56,9 @@ class JobMeter : public jobs::JobObserver {
 
  private:
   static absl::string_view AttemptEnd(const jobs::Transition& transition) {
+    if (transition.reason == "interrupted" || transition.reason == "storage_down") {
+      return transition.reason;
+    }
     if (transition.actor == "recovery") return "lease_lost";
     if (transition.reason == ReasonName(Reason::kDeviceLost)) return "device_lost";
     if (transition.to == JobState::kCancelled) return "cancelled";

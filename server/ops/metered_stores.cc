@@ -24,8 +24,8 @@ class MeteredJobStore : public jobs::JobStore {
   absl::StatusOr<std::optional<jobs::Job>> Get(absl::string_view id) override {
     return Timed("read", [&] { return store_->Get(id); });
   }
-  absl::StatusOr<std::vector<jobs::NumberedJob>> List(const jobs::ListQuery& query) override {
-    return Timed("read", [&] { return store_->List(query); });
+  absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
+    return Timed("read", [&] { return store_->List(query, on_job); });
   }
   absl::StatusOr<std::vector<jobs::Transition>> History(absl::string_view id,
                                                         int64_t after_sequence) override {

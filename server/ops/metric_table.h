@@ -14,6 +14,7 @@ enum class MetricType { kCounter, kGauge, kHistogram };
 enum class MetricId {
   kBuildInfo,
   kReady,
+  kStorageUp,
   kDraining,
   kGrpcStarted,
   kGrpcHandled,

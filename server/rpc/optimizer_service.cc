@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
@@ -21,6 +20,8 @@ namespace {
 
 constexpr int kDefaultPageSize = 50;
 constexpr int kMaxPageSize = 500;
+// Clients of gRPC accept messages of 4 MiB by default.
+constexpr size_t kMaxPageBytes = size_t{1} << 20;
 
 template <typename Message>
 grpc::Status Reply(absl::StatusOr<Message> result, Message* response) {
@@ -103,15 +104,20 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
   const int page_size =
       request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize);
   query.limit = page_size + 1;  // One more, to see whether there is a next page.
-  QUOTIENT_ASSIGN_OR_RETURN(std::vector<jobs::NumberedJob> page, store_.List(query));
   v1::ListJobsResponse response;
-  if (static_cast<int>(page.size()) > page_size) {
-    page.pop_back();
-    response.set_next_page_token(MakePageToken(page.back().number, query.state));
-  }
-  for (const jobs::NumberedJob& entry : page) {
-    *response.add_jobs() = jobs::ToProto(entry.job, hub_.LatestProgress(entry.job.id));
-  }
+  size_t bytes = 0;
+  int64_t last_number = 0;
+  QUOTIENT_RETURN_IF_ERROR(store_.List(query, [&](int64_t number, const jobs::Job& job) {
+    v1::Job summary = jobs::ToSummary(job, hub_.LatestProgress(job.id));
+    bytes += summary.ByteSizeLong();
+    if (response.jobs_size() == page_size || (bytes > kMaxPageBytes && response.jobs_size() > 0)) {
+      response.set_next_page_token(MakePageToken(last_number, query.state));
+      return false;
+    }
+    last_number = number;
+    *response.add_jobs() = std::move(summary);
+    return true;
+  }));
   return response;
 }
 

@@ -35,12 +35,6 @@ bool LeaseKeeper::RenewOnce() {
     if (*state == jobs::JobState::kCancelling) token_.Cancel();
     return true;
   }
-  if (!absl::IsAborted(state.status())) {
-    // The store has failed. The lease may outlast this; otherwise a later renewal finds it lost.
-    Log().warn("job {}: lease not renewed: {}", lease_.job_id,
-               std::string(state.status().message()));
-    return true;
-  }
   Log().warn("job {}: lease lost, stopping", lease_.job_id);
   token_.Cancel();
   absl::MutexLock lock(&mutex_);

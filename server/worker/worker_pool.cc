@@ -1,11 +1,14 @@
 #include "server/worker/worker_pool.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
+#include "server/jobs/thread_names.h"
 #include "server/worker/lease_keeper.h"
 #include "server/worker/leased_checkpoint.h"
 
@@ -14,8 +17,8 @@ namespace {
 
 // Idle workers look for work at this interval even without a wake-up.
 constexpr absl::Duration kPoll = absl::Seconds(5);
-// Number of attempts to write a result.
-constexpr int kMaxWrites = 20;
+// Between two attempts to write a result. Shorter than a lease, which is renewed before each.
+constexpr absl::Duration kLongestRetry = absl::Milliseconds(jobs::Dispatch::kLeaseMs / 3);
 
 // Returns the log level for a job's outcome. Refused models and cancelled jobs are routine. A
 // missing device or file is a warning, since it may be the client's mistake or the operator's.
@@ -61,7 +64,7 @@ WorkerPool::WorkerPool(const PoolSettings& settings, const Dependencies& depende
 }
 
 void WorkerPool::Start() {
-  for (int i = 0; i < settings_.workers; ++i) threads_.emplace_back([this] { Work(); });
+  for (int i = 0; i < settings_.workers; ++i) threads_.emplace_back([this, i] { Work(i); });
 }
 
 void WorkerPool::Stop() {
@@ -102,14 +105,21 @@ void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& tran
   }
 }
 
-void WorkerPool::Work() {
+void WorkerPool::Work(int number) {
+  const std::string name = jobs::WorkerName(number);
+  const jobs::ThreadName thread_name(name);
   while (!stopping()) {
+    if (const absl::Duration closed = dependencies_.storage->Closed();
+        closed > absl::ZeroDuration()) {
+      Pause(closed);
+      continue;
+    }
     const absl::StatusOr<std::optional<jobs::Claimed>> claimed =
-        dependencies_.dispatch->Claim(settings_.owner);
+        dependencies_.dispatch->Claim(name);
     if (!claimed.ok()) {
-      Log().error("no job claimed: {}", std::string(claimed.status().message()));
-      Pause(settings_.retry_interval);
+      dependencies_.storage->Failed(Annotate(claimed.status(), "no job claimed"), /*bytes=*/0);
     } else if (!claimed->has_value()) {
+      dependencies_.storage->NothingToStore();
       dependencies_.dispatch->WaitForWork(kPoll);
     } else {
       RunOne(**claimed);
@@ -135,28 +145,42 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   const bool ours = keeper.Stop();
   Unregister(&token);
   LogOutcome(job.id, result.status(), dependencies_.clock->SecondsSince(start_ns));
-  if (ours) WriteOutcome(claimed.lease, result);
+  if (ours) WriteOutcome(claimed, result);
 }
 
-void WorkerPool::WriteOutcome(const jobs::Lease& lease,
+void WorkerPool::WriteOutcome(const jobs::Claimed& claimed,
                               const absl::StatusOr<jobs::JobResult>& result) {
-  if (GetReason(result.status()) == Reason::kDeviceLost) {
+  jobs::Dispatch& dispatch = *dependencies_.dispatch;
+  const jobs::Lease& lease = claimed.lease;
+  const std::optional<Reason> reason = GetReason(result.status());
+  if (reason == Reason::kDeviceLost) {
     Fail(result.status());  // Comes first, so that this process does not claim the job again.
-    WriteWithRetry(lease, [&] { return dependencies_.dispatch->Lose(lease, result.status()); });
+    WriteWithRetry(lease, [&] { return dispatch.Lose(lease, result.status()); });
+  } else if (reason == Reason::kStorageDown) {
+    // Comes first, too: the job is claimed again after a pause, and goes on from its checkpoint.
+    dependencies_.storage->Failed(result.status(), claimed.job.spec.model.TotalBytes());
+    WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "storage_down"); });
   } else if (stopping() && absl::IsCancelled(result.status())) {
-    WriteWithRetry(lease, [&] { return dependencies_.dispatch->HandBack(lease); });
-  } else {
-    WriteWithRetry(lease, [&] { return dependencies_.dispatch->Finish(lease, result); });
+    WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "drained"); });
+  } else if (WriteWithRetry(lease, [&] { return dispatch.Finish(lease, result); }) && result.ok()) {
+    dependencies_.storage->Stored();
   }
 }
 
-void WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write) {
-  for (int i = 0; i < kMaxWrites; ++i) {
+bool WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write) {
+  absl::Duration pause = settings_.retry_interval;
+  for (;;) {
     const absl::Status status = write();
-    if (status.ok()) return;
-    Log().error("job {}: {}", lease.job_id, std::string(status.message()));
-    // If the write never succeeds, the lease expires and the job is run again.
-    if (!absl::IsUnavailable(status) || Pause(settings_.retry_interval)) return;
+    if (status.ok()) return true;
+    if (!absl::IsUnavailable(status)) {
+      Log().error("job {}: {}", lease.job_id, std::string(status.message()));
+      return false;
+    }
+    dependencies_.storage->Failed(Annotate(status, absl::StrCat("job ", lease.job_id)), 0);
+    // If the pool stops, the next process takes the job up again, and the attempt does not count.
+    if (Pause(pause)) return false;
+    pause = std::min(2 * pause, kLongestRetry);
+    dependencies_.dispatch->Renew(lease).IgnoreError();
   }
 }
 

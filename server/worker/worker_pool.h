@@ -1,9 +1,9 @@
 #pragma once
 
 // The threads that run jobs. Each claims a job, runs it while a LeaseKeeper renews the lease, and
-// writes the result. When the pool stops, running jobs are handed back to the queue. The pool stops
-// by itself when a job reports that a device is lost (DEVICE_LOST), which only a new process can
-// remedy.
+// writes the result. When the pool stops, running jobs are handed back to the queue, and so is a
+// job whose result cannot be stored. The pool stops by itself when a job reports that a device is
+// lost (DEVICE_LOST), which only a new process can remedy.
 
 #include <functional>
 #include <string>
@@ -21,17 +21,18 @@
 #include "server/jobs/dispatch.h"
 #include "server/jobs/watch_hub.h"
 #include "server/worker/job_runner.h"
+#include "server/worker/storage_gate.h"
 
 namespace quotient::worker {
 
 struct PoolSettings {
   // Number of jobs that run at once. With several, jobs disturb each other's kernel timings.
   int workers = 1;
-  std::string owner = "local";  // Name in leases, for people to read.
   double max_job_seconds = 3600;
   double checkpoint_seconds = 30;  // Least time between checkpoints of a job; 0 disables them.
   absl::Duration renew_interval = absl::Milliseconds(jobs::Dispatch::kLeaseMs / 3);
-  absl::Duration retry_interval = absl::Seconds(1);  // Pause after a failure of the store.
+  // Pause after the job store has refused a result for the first time. It grows up to a limit.
+  absl::Duration retry_interval = absl::Seconds(1);
 };
 
 class WorkerPool : public jobs::JobObserver {
@@ -43,6 +44,7 @@ class WorkerPool : public jobs::JobObserver {
     jobs::Checkpoints* checkpoints;
     jobs::WatchHub* hub;
     JobRunner* runner;
+    StorageGate* storage;
     const Clock* clock;
     // Called once, from a worker's thread, when the pool stops by itself. May be empty. Must not
     // call the pool.
@@ -65,14 +67,15 @@ class WorkerPool : public jobs::JobObserver {
  private:
   class Sink;
 
-  void Work();
+  void Work(int number);
   void RunOne(const jobs::Claimed& claimed);
-  void WriteOutcome(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result);
+  void WriteOutcome(const jobs::Claimed& claimed, const absl::StatusOr<jobs::JobResult>& result);
   // Stops claiming jobs and signals running ones to stop. Does not block.
   void BeginStop() ABSL_LOCKS_EXCLUDED(mutex_);
   void Fail(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Repeats `write` while it fails with UNAVAILABLE, unless the pool is stopping.
-  void WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write);
+  // Repeats `write` while it fails with UNAVAILABLE, unless the pool is stopping, and keeps the
+  // lease meanwhile. Returns whether it succeeded.
+  bool WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write);
   void Register(CancelToken* token, const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Unregister(CancelToken* token) ABSL_LOCKS_EXCLUDED(mutex_);
   bool stopping() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -152,6 +152,41 @@ class FaultsTest(harness.TestCase):
             os.kill(server.process.pid, signal.SIGCONT)
             self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 0)
 
+    def test_a_job_that_an_ending_server_was_killed_with_has_lost_no_attempt(self):
+        server = self.serve("--drain-seconds", "600")
+        job = self.submit("m.onnx")
+        with self.running("watch", job, "--json") as watcher:
+            harness.read_until(watcher.stdout, "progress")
+            os.kill(server.process.pid, signal.SIGTERM)
+            harness.await_text(server.log, "draining")
+            server.kill()
+            server.start()
+            # Either it was handed back in time, or the next server knows that it is not to blame.
+            self.assertRegex(harness.read_until(watcher.stdout, '"JOB_STATE_QUEUED"'),
+                             "drained|interrupted")
+            harness.read_until(watcher.stdout, "claimed")
+            self.assertEqual(self.quotient("jobs", "--json").json()["attempt"], 1)
+            self.assert_code(self.quotient("cancel", job), 0)
+
+    def test_a_result_that_the_disk_does_not_take_waits_until_it_does(self):
+        server = self.serve()
+        onnx.save(models.conv_bn_relu(1), self.folder / "small.onnx")
+        job = self.submit("small.onnx", "--budget", "1s")
+        server.stop()
+        # A disk that has no room for anything.
+        server.flags = ("--min-free-bytes", str(2**60), "--metrics-listen", "127.0.0.1:0")
+        server.start()
+        with self.running("watch", job, "--json") as watcher:
+            harness.read_until(watcher.stdout, "storage_down")
+            self.assertIn("quotient_storage_up 0\n", server.metrics())
+            self.assertIn("quotient_ready 0\n", server.metrics())
+            server.stop()
+            server.flags = ()
+            server.start()
+            harness.read_until(watcher.stdout, "JOB_STATE_SUCCEEDED")
+            self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 0)
+        self.assert_code(self.quotient("result", job, "-o", "out.onnx"), 0)
+
     def test_one_data_folder_has_one_server(self):
         server = self.serve()
         second = subprocess.run(

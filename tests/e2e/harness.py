@@ -5,11 +5,13 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
 BIN = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"])
 # Generous: sanitizers and busy machines are slow. Reached only when something is broken.
@@ -47,6 +49,12 @@ class Server:
                 raise RuntimeError("the server did not start:\n" + self.log.read_text())
             time.sleep(0.02)
         self.address = port_file.read_text().strip()
+
+    def metrics(self):
+        """The page that Prometheus reads; of a server with --metrics-listen."""
+        url = re.findall(r"metrics on (\S+)", self.log.read_text())[-1]
+        with urllib.request.urlopen(url, timeout=30) as page:
+            return page.read().decode()
 
     def kill(self):
         self.process.kill()
@@ -117,6 +125,15 @@ def read_until(stream, wanted):
         if wanted in line:
             return line
     raise AssertionError(f"the stream ended before '{wanted}'")
+
+
+def await_text(path, wanted):
+    """Until the file contains the text."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while wanted not in path.read_text():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{path} has no '{wanted}'")
+        time.sleep(0.02)
 
 
 def wait_until_taken(process, number):

@@ -28,10 +28,6 @@ def free_port():
 
 
 class OperationsTest(harness.TestCase):
-    def metrics(self, server):
-        with urllib.request.urlopen(self.metrics_url(server), timeout=30) as page:
-            return page.read().decode()
-
     def metrics_url(self, server):
         return re.search(r"metrics on (\S+)", server.log.read_text())[1]
 
@@ -39,7 +35,7 @@ class OperationsTest(harness.TestCase):
         server = self.serve("--metrics-listen", "127.0.0.1:0")
         onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")
         self.assert_code(self.quotient("optimize", "m.onnx", "-o", "o.onnx", "--budget", "1s"), 0)
-        page = self.metrics(server)
+        page = server.metrics()
         check = subprocess.run([TOOLS / "promtool", "check", "metrics"], input=page, text=True,
                                capture_output=True, timeout=60, check=False)
         self.assertEqual((check.returncode, check.stdout + check.stderr), (0, ""))
@@ -103,7 +99,7 @@ class OperationsTest(harness.TestCase):
         flags = [re.sub(r":\d+$", ":0", flag) for flag in flags]
         flags[flags.index("--data-dir") + 1] = str(self.folder / "data")
         server = self.serve(*flags)
-        self.assertIn("quotient_ready 1\n", self.metrics(server))
+        self.assertIn("quotient_ready 1\n", server.metrics())
         self.assertEqual(server.stop(), 0)
 
     def test_flags_that_are_not_understood_exit_2(self):

@@ -98,6 +98,19 @@ absl::Status DiskBlobStore::CheckRoom(int64_t size_bytes) const {
         Reason::kLimitBytes,
         absl::StrCat("a blob of ", size_bytes, " bytes; the limit is ", limits_.max_blob_bytes));
   }
+  return CheckFree(size_bytes);
+}
+
+absl::Status DiskBlobStore::Probe(int64_t size_bytes) const {
+  QUOTIENT_RETURN_IF_ERROR(CheckFree(size_bytes));
+  const std::string file = absl::StrCat(incoming(), "/", os::RandomId());
+  const auto remove = absl::MakeCleanup([&file] { unlink(file.c_str()); });
+  QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(file, O_WRONLY | O_CREAT | O_EXCL));
+  QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd, "probe", file));
+  return os::Sync(fd, file);
+}
+
+absl::Status DiskBlobStore::CheckFree(int64_t size_bytes) const {
   struct statvfs status;
   if (statvfs(path_.c_str(), &status) != 0) return os::ErrnoError("stat", path_);
   const auto free_bytes = static_cast<int64_t>(status.f_bavail * status.f_frsize);

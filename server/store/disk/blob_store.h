@@ -35,11 +35,15 @@ class DiskBlobStore : public jobs::BlobStore {
 
   // Returns LIMIT_BYTES or STORAGE_DOWN if there is no room for a blob of this size.
   absl::Status CheckRoom(int64_t size_bytes) const;
+  // Writes and syncs a few bytes. Returns STORAGE_DOWN if that fails, or if so many more would not
+  // leave enough free.
+  absl::Status Probe(int64_t size_bytes) const;
 
  private:
   DiskBlobStore(std::string path, const DiskLimits& limits)
       : path_(std::move(path)), limits_(limits) {}
   std::string PathOf(const BlobId& id) const;
+  absl::Status CheckFree(int64_t size_bytes) const;
   std::string incoming() const { return path_ + "/incoming"; }
 
   const std::string path_;

@@ -88,22 +88,20 @@ class SqliteTransaction : public jobs::JobTransaction {
                     transition.actor, transition.reason});
   }
 
-  absl::StatusOr<std::vector<Lease>> LeasesUntil(int64_t until_ms) override {
+  absl::StatusOr<std::vector<Lease>> Leases() override {
     std::vector<Lease> leases;
-    QUOTIENT_RETURN_IF_ERROR(
-        db_.Run("SELECT job_id, owner, epoch, until_ms FROM job_lease WHERE until_ms < ?"
-                " ORDER BY until_ms, job_id",
-                {until_ms}, [&](const Row& row) {
-                  leases.push_back(ReadLease(row));
-                  return absl::OkStatus();
-                }));
+    QUOTIENT_RETURN_IF_ERROR(db_.Run("SELECT job_id, owner, epoch FROM job_lease ORDER BY job_id",
+                                     {}, [&](const Row& row) {
+                                       leases.push_back(ReadLease(row));
+                                       return absl::OkStatus();
+                                     }));
     return leases;
   }
 
   absl::Status PutLease(const Lease& lease) override {
     return db_.Run(
-        "INSERT OR REPLACE INTO job_lease (job_id, owner, epoch, until_ms) VALUES (?, ?, ?, ?)",
-        {lease.job_id, lease.owner, lease.epoch, lease.until_ms});
+        "INSERT OR REPLACE INTO job_lease (job_id, owner, epoch, until_ms) VALUES (?, ?, ?, 0)",
+        {lease.job_id, lease.owner, lease.epoch});
   }
 
   absl::Status RemoveLease(absl::string_view job_id) override {
@@ -169,27 +167,25 @@ class SqliteJobStore : public jobs::JobStore {
     return FindJob(*reader_, "SELECT " QUOTIENT_JOB_COLUMNS " FROM job WHERE id = ?", {id});
   }
 
-  absl::StatusOr<std::vector<jobs::NumberedJob>> List(const jobs::ListQuery& query) override {
+  absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
     absl::MutexLock lock(&read_mutex_);
-    std::vector<jobs::NumberedJob> page;
     const int64_t before = query.before_number > 0 ? query.before_number : INT64_MAX;
+    bool wants_more = true;
     const auto read = [&](const Row& row) -> absl::Status {
-      QUOTIENT_ASSIGN_OR_RETURN(Job job, ReadJob(row));
-      page.push_back({row.Int(2), std::move(job)});
-      return absl::OkStatus();
+      QUOTIENT_ASSIGN_OR_RETURN(const Job job, ReadJob(row));
+      wants_more = on_job(row.Int(2), job);
+      return wants_more ? absl::OkStatus() : absl::CancelledError("no more jobs are wanted");
     };
-    if (query.state.has_value()) {
-      QUOTIENT_RETURN_IF_ERROR(reader_->Run(
-          "SELECT " QUOTIENT_JOB_COLUMNS
-          ", number FROM job WHERE state = ? AND number < ? ORDER BY number DESC LIMIT ?",
-          {jobs::JobStateName(*query.state), before, int64_t{query.limit}}, read));
-    } else {
-      QUOTIENT_RETURN_IF_ERROR(
-          reader_->Run("SELECT " QUOTIENT_JOB_COLUMNS
-                       ", number FROM job WHERE number < ? ORDER BY number DESC LIMIT ?",
-                       {before, int64_t{query.limit}}, read));
-    }
-    return page;
+    const absl::Status status =
+        query.state.has_value()
+            ? reader_->Run("SELECT " QUOTIENT_JOB_COLUMNS
+                           ", number FROM job WHERE state = ? AND number < ?"
+                           " ORDER BY number DESC LIMIT ?",
+                           {jobs::JobStateName(*query.state), before, int64_t{query.limit}}, read)
+            : reader_->Run("SELECT " QUOTIENT_JOB_COLUMNS
+                           ", number FROM job WHERE number < ? ORDER BY number DESC LIMIT ?",
+                           {before, int64_t{query.limit}}, read);
+    return wants_more ? status : absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<Transition>> History(absl::string_view id,

@@ -37,7 +37,7 @@ absl::StatusOr<jobs::Transition> ReadTransition(const Row& row) {
                           .reason = row.Text(6)};
 }
 
-jobs::Lease ReadLease(const Row& row) { return {row.Text(0), row.Text(1), row.Int(2), row.Int(3)}; }
+jobs::Lease ReadLease(const Row& row) { return {row.Text(0), row.Text(1), row.Int(2)}; }
 
 jobs::Submission ReadSubmission(const Row& row) {
   return {row.Text(0), row.Text(1), row.Text(2), row.Int(3), row.Int(4) != 0};

@@ -19,7 +19,7 @@ std::string JobRecord(const jobs::Job& job);
 // Both return INTERNAL if the record cannot be read.
 absl::StatusOr<jobs::Job> ReadJob(const Row& row);
 absl::StatusOr<jobs::Transition> ReadTransition(const Row& row);
-// Expects the columns job_id, owner, epoch, until_ms.
+// Expects the columns job_id, owner, epoch.
 jobs::Lease ReadLease(const Row& row);
 // Expects the columns request_id, payload, job_id, create_ms, withdrawn.
 jobs::Submission ReadSubmission(const Row& row);

@@ -33,7 +33,7 @@ TEST_F(CheckpointsTest, TheLastOneIsFound) {
 TEST_F(CheckpointsTest, AnOlderLeaseOverwritesNothing) {
   const Claimed old = MustRun("a");
   ASSERT_OK(checkpoints_->Save(old.lease, "old"));
-  ASSERT_OK(dispatch_->RecoverAll());
+  ASSERT_OK(dispatch_->RecoverAll({}));
   const Claimed current = MustClaim();
   ASSERT_EQ(current.job.id, old.job.id);
   EXPECT_THAT(checkpoints_->Save(old.lease, "late"), StatusIs(absl::StatusCode::kAborted));
@@ -47,7 +47,7 @@ TEST_F(CheckpointsTest, SurvivesARestart) {
   const Claimed claimed = MustRun("a");
   ASSERT_OK(checkpoints_->Save(claimed.lease, "bytes"));
   Restart();
-  ASSERT_OK(dispatch_->RecoverAll());
+  ASSERT_OK(dispatch_->RecoverAll({}));
   ASSERT_OK_AND_ASSIGN(const int removed, checkpoints_->RemoveEnded());
   EXPECT_EQ(removed, 0);
   EXPECT_EQ(checkpoints_->Find(MustClaim().job.id), "bytes");
@@ -68,7 +68,7 @@ TEST_F(CheckpointsTest, GoesWhenTheJobEndsHoweverThatIs) {
 
   const Claimed waits = MustRun("c");
   ASSERT_OK(checkpoints_->Save(waits.lease, "bytes"));
-  ASSERT_OK(dispatch_->HandBack(waits.lease));
+  ASSERT_OK(dispatch_->HandBack(waits.lease, "drained"));
   EXPECT_EQ(checkpoints_->Find(waits.job.id), "bytes");
   ASSERT_OK(admission_->Cancel(waits.job.id, ""));
   ExpectNoneIsLeft();
@@ -76,7 +76,7 @@ TEST_F(CheckpointsTest, GoesWhenTheJobEndsHoweverThatIs) {
   MustSubmit(Request("d"));
   for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
     ASSERT_OK(checkpoints_->Save(MustClaim().lease, "bytes"));
-    ASSERT_OK(dispatch_->RecoverAll());
+    ASSERT_OK(dispatch_->RecoverAll({}));
   }
   ExpectNoneIsLeft();
 }

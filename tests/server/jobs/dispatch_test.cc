@@ -46,25 +46,41 @@ TEST_F(DispatchTest, ALeaseThatIsRenewedHolds) {
   MustSubmit(Request("a"));
   const Claimed claimed = MustClaim();
   for (int i = 0; i < 5; ++i) {
-    clock_.AdvanceMs(Dispatch::kLeaseMs - 1);
+    EXPECT_EQ(PassAwake(Dispatch::kLeaseMs - 1), 0);
     ASSERT_OK_AND_ASSIGN(const JobState state, dispatch_->Renew(claimed.lease));
     EXPECT_EQ(state, JobState::kRunning);
-    ASSERT_OK_AND_ASSIGN(const int taken, dispatch_->RequeueLost());
-    EXPECT_EQ(taken, 0);
   }
+}
+
+TEST_F(DispatchTest, APauseOfTheProcessEndsNoLease) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  const Claimed claimed = MustClaim();
+  EXPECT_EQ(PassAwake(Dispatch::kLeaseMs / 3), 0);
+  clock_.AdvanceMs(3600 * 1000);
+  // The periodic task comes before the worker's renewal.
+  EXPECT_EQ(*dispatch_->RequeueLost(), 0);
+  EXPECT_OK(dispatch_->Renew(claimed.lease));
+  EXPECT_EQ(MustGet(id).attempt, 1);
+  EXPECT_EQ(MustGet(id).state, JobState::kRunning);
+}
+
+TEST_F(DispatchTest, AClockThatIsSetForwardEndsNoLease) {
+  MustSubmit(Request("a"));
+  const Claimed claimed = MustClaim();
+  clock_.SetForwardMs(3600 * 1000);
+  EXPECT_EQ(PassAwake(Dispatch::kLeaseMs - 1), 0);
+  EXPECT_OK(dispatch_->Renew(claimed.lease));
 }
 
 TEST_F(DispatchTest, AWorkerWhoseLeaseIsLostCanWriteNothing) {
   const std::string id = MustSubmit(Request("a")).job.id;
   const Claimed old = MustClaim();
-  clock_.AdvanceMs(Dispatch::kLeaseMs + 1);
-  ASSERT_OK_AND_ASSIGN(const int taken, dispatch_->RequeueLost());
-  EXPECT_EQ(taken, 1);
+  EXPECT_EQ(PassAwake(Dispatch::kLeaseMs + 1), 1);
   const Claimed current = MustClaim();
   EXPECT_EQ(current.job.attempt, 2);
   EXPECT_THAT(dispatch_->Renew(old.lease), StatusIs(absl::StatusCode::kAborted));
   EXPECT_THAT(dispatch_->Finish(old.lease, SomeResult()), StatusIs(absl::StatusCode::kAborted));
-  EXPECT_THAT(dispatch_->HandBack(old.lease), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(dispatch_->HandBack(old.lease, "drained"), StatusIs(absl::StatusCode::kAborted));
   const auto fail = [] { return absl::InternalError("not to be called"); };
   EXPECT_THAT(dispatch_->WhileHeld(old.lease, fail), StatusIs(absl::StatusCode::kAborted));
   EXPECT_THAT(dispatch_->WhileHeld(current.lease, fail), StatusIs(absl::StatusCode::kInternal));
@@ -74,7 +90,7 @@ TEST_F(DispatchTest, AWorkerWhoseLeaseIsLostCanWriteNothing) {
 
 TEST_F(DispatchTest, AJobHandedBackHasLostNoAttempt) {
   const std::string id = MustSubmit(Request("a")).job.id;
-  for (int i = 0; i < 5; ++i) ASSERT_OK(dispatch_->HandBack(MustClaim().lease));
+  for (int i = 0; i < 5; ++i) ASSERT_OK(dispatch_->HandBack(MustClaim().lease, "drained"));
   EXPECT_EQ(MustGet(id).attempt, 0);
   EXPECT_EQ(MustClaim().job.attempt, 1);
 }
@@ -84,7 +100,7 @@ TEST_F(DispatchTest, ARestartTakesRunningJobsUpAgain) {
   MustClaim();
   const std::string waiting = MustSubmit(Request("b")).job.id;
   Restart();
-  ASSERT_OK_AND_ASSIGN(const int recovered, dispatch_->RecoverAll());
+  ASSERT_OK_AND_ASSIGN(const int recovered, dispatch_->RecoverAll({}));
   EXPECT_EQ(recovered, 1);
   EXPECT_EQ(MustClaim().job.id, running);
   EXPECT_EQ(MustClaim().job.id, waiting);
@@ -97,12 +113,92 @@ TEST_F(DispatchTest, AJobThatKillsItsWorkerEachTimeIsGivenUp) {
     EXPECT_EQ(MustGet(id).state, JobState::kQueued);
     MustClaim();
     Restart();
-    ASSERT_OK(dispatch_->RecoverAll());
+    ASSERT_OK(dispatch_->RecoverAll({}));
   }
   EXPECT_EQ(MustGet(id).state, JobState::kFailed);
   EXPECT_THAT(MustGet(id).error, HasReason(Reason::kPoisoned));
   EXPECT_THAT(log.lines(),
               ElementsAre("error job " + id + ": the worker died on each of 3 attempts\n"));
+}
+
+TEST_F(DispatchTest, AnEndThatIsNotTheJobsFaultCostsNoAttempt) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  for (const LastEnd::Kind kind : {LastEnd::Kind::kTold, LastEnd::Kind::kRestart}) {
+    for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
+      MustClaim();
+      Restart();
+      log_.Take();
+      ASSERT_OK(dispatch_->RecoverAll({kind}));
+      EXPECT_THAT(log_.Take(), ElementsAre("RUNNING>QUEUED interrupted"));
+    }
+  }
+  EXPECT_EQ(MustGet(id).attempt, 0);
+  EXPECT_FALSE(MustGet(id).runs_alone);
+}
+
+TEST_F(DispatchTest, OnlyTheJobWhoseThreadCrashedPays) {
+  const std::string crashes = MustSubmit(Request("a")).job.id;
+  const std::string other = MustSubmit(Request("b")).job.id;
+  for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
+    EXPECT_EQ(MustClaim("worker 0").job.id, crashes);
+    EXPECT_EQ(MustClaim("worker 1").job.id, other);
+    Restart();
+    ASSERT_OK(dispatch_->RecoverAll({LastEnd::Kind::kCrash, "worker 0"}));
+    EXPECT_EQ(MustGet(other).attempt, 0);
+    EXPECT_FALSE(MustGet(other).runs_alone);
+  }
+  EXPECT_THAT(MustGet(crashes).error, HasReason(Reason::kPoisoned));
+  EXPECT_EQ(MustGet(other).state, JobState::kQueued);
+}
+
+TEST_F(DispatchTest, WhoIsSuspectedRunsAloneUntilItIsKnown) {
+  const std::string guilty = MustSubmit(Request("a")).job.id;
+  const std::string innocent = MustSubmit(Request("b")).job.id;
+  MustClaim();
+  MustClaim();
+  Restart();
+  ASSERT_OK(dispatch_->RecoverAll({}));
+  const std::string next = MustSubmit(Request("c")).job.id;
+  for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
+    EXPECT_EQ(MustClaim().job.id, guilty);
+    EXPECT_FALSE((*dispatch_->Claim("test")).has_value());
+    Restart();
+    ASSERT_OK(dispatch_->RecoverAll({}));
+  }
+  EXPECT_THAT(MustGet(guilty).error, HasReason(Reason::kPoisoned));
+  const Claimed claimed = MustClaim();
+  EXPECT_EQ(claimed.job.id, innocent);
+  EXPECT_EQ(claimed.job.attempt, 1);
+  EXPECT_FALSE((*dispatch_->Claim("test")).has_value());
+  ASSERT_OK(dispatch_->Finish(claimed.lease, SomeResult()));
+  EXPECT_EQ(MustClaim().job.id, next);
+}
+
+TEST_F(DispatchTest, AJobThatRunsAloneWaitsForThoseThatRun) {
+  MustSubmit(Request("a"));
+  const std::string suspect = MustSubmit(Request("b")).job.id;
+  MustClaim();
+  MustClaim();
+  Restart();
+  ASSERT_OK(dispatch_->RecoverAll({}));
+  const Claimed first = MustClaim();
+  ASSERT_OK(dispatch_->HandBack(first.lease, "drained"));
+  ASSERT_OK(admission_->Cancel(first.job.id, ""));
+  EXPECT_EQ(MustClaim().job.id, suspect);
+}
+
+TEST_F(DispatchTest, WaitingEndsWhenAJobThatRanAloneEnds) {
+  MustSubmit(Request("a"));
+  MustSubmit(Request("b"));
+  MustClaim();
+  MustClaim();
+  Restart();
+  ASSERT_OK(dispatch_->RecoverAll({}));
+  const Claimed alone = MustClaim();
+  EXPECT_FALSE((*dispatch_->Claim("test")).has_value());
+  std::thread waiter([this] { dispatch_->WaitForWork(absl::InfiniteDuration()); });
+  ASSERT_OK(dispatch_->Finish(alone.lease, SomeResult()));
+  waiter.join();
 }
 
 TEST_F(DispatchTest, AJobThatItsProcessCannotFinishIsTriedAgainAndThenFailsWithTheCause) {

@@ -93,7 +93,7 @@ TEST_F(WatchHubTest, TheLatestProgressIsKeptWhileTheJobRuns) {
 TEST_F(WatchHubTest, AWorkerThatLostItsLeaseIsNotHeard) {
   const Lease lost = MustRun();
   const auto watch = Subscribe(lost.job_id);
-  ASSERT_OK(dispatch_->RecoverAll());
+  ASSERT_OK(dispatch_->RecoverAll({}));
   hub_->PublishProgress(lost, {.phase = "search"});
   EXPECT_FALSE(hub_->LatestProgress(lost.job_id).has_value());
   const Lease held = MustClaim().lease;

@@ -81,9 +81,9 @@ TEST_F(JobMetricsTest, EndsAreCountedByReason) {
   clock_.AdvanceMs(300);
   ASSERT_OK(dispatch_->Finish(MustClaim().lease, MakeError(Reason::kLimitDims, "x")));
   MustSubmit(Request("b"));
-  ASSERT_OK(dispatch_->HandBack(MustClaim().lease));
+  ASSERT_OK(dispatch_->HandBack(MustClaim().lease, "drained"));
   MustClaim();
-  ASSERT_OK(dispatch_->RecoverAll());
+  ASSERT_OK(dispatch_->RecoverAll({}));
   // It goes back to the queue, though no server is being stopped.
   const absl::Status gone = MakeError(Reason::kDeviceLost, "gone");
   ASSERT_OK(dispatch_->Lose(MustClaim().lease, gone));

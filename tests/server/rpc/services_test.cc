@@ -216,6 +216,64 @@ TEST_F(ServicesTest, ListsPageByPageAndRefusesForeignTokens) {
   }
 }
 
+// All pages, by following tokens; checks that none is large.
+std::vector<v1::Job> AllPages(v1::OptimizerService::Stub& stub, v1::ListJobsRequest request) {
+  std::vector<v1::Job> jobs;
+  do {
+    grpc::ClientContext context;
+    v1::ListJobsResponse page;
+    EXPECT_OK(Status(stub.ListJobs(&context, request, &page)));
+    EXPECT_LE(page.ByteSizeLong(), size_t{1100} << 10);
+    EXPECT_GT(page.jobs_size(), 0);
+    jobs.insert(jobs.end(), page.jobs().begin(), page.jobs().end());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty() && !::testing::Test::HasFailure());
+  return jobs;
+}
+
+TEST_F(ServicesTest, ModelsOfManyFilesDoNotBurstAList) {
+  for (const char* model : {"a", "b", "c"}) {
+    v1::SubmitJobRequest request = SubmitRequest(model);
+    for (int i = 0; i < 450; ++i) {
+      auto* file = request.mutable_model()->add_external_files();
+      file->set_location(absl::StrCat(std::string(4000, 'x'), i));
+      *file->mutable_blob() = request.model().graph();
+    }
+    grpc::ClientContext context;
+    v1::SubmitJobResponse response;
+    ASSERT_OK(Status(jobs_stub_->SubmitJob(&context, request, &response)));
+  }
+  const std::vector<v1::Job> jobs = AllPages(*jobs_stub_, {});
+  ASSERT_EQ(jobs.size(), 3u);
+  EXPECT_EQ(jobs[0].model().external_files_size(), 0);
+  EXPECT_EQ(jobs[0].options().device(), "cpu");
+  grpc::ClientContext context;
+  v1::GetJobRequest get;
+  get.set_name(jobs[0].name());
+  v1::Job whole;
+  ASSERT_OK(Status(jobs_stub_->GetJob(&context, get, &whole)));
+  EXPECT_EQ(whole.model().external_files_size(), 450);
+}
+
+TEST_F(ServicesTest, PagesAreBoundedInBytes) {
+  constexpr int kJobs = 300;
+  ASSERT_OK(store_->Write([](jobs::JobTransaction& store) -> absl::Status {
+    for (int i = 0; i < kJobs; ++i) {
+      jobs::Job job{.id = absl::StrCat("long", i), .state = jobs::JobState::kFailed};
+      job.spec.model_name = job.spec.external_location = std::string(4000, 'x');
+      job.error = MakeError(Reason::kInternal, std::string(100'000, 'e'));
+      QUOTIENT_RETURN_IF_ERROR(store.Put(job));
+    }
+    return absl::OkStatus();
+  }));
+  v1::ListJobsRequest request;
+  request.set_page_size(500);
+  const std::vector<v1::Job> jobs = AllPages(*jobs_stub_, request);
+  ASSERT_EQ(jobs.size(), static_cast<size_t>(kJobs));
+  EXPECT_EQ(jobs.back().name(), "jobs/long0");
+  EXPECT_THAT(wire::FromProto(jobs[0].error()), HasReason(Reason::kInternal));
+}
+
 TEST_F(ServicesTest, CancelEndsARunningJob) {
   const v1::Job job = Submit("model");
   runner_.AwaitRuns(1);

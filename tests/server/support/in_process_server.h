@@ -39,13 +39,14 @@ class ServerTest : public QueueTest {
   ~ServerTest() override { StopServer(); }
 
   void StartServer(const std::string& listen) {
-    EXPECT_OK(dispatch_->RecoverAll());
+    EXPECT_OK(dispatch_->RecoverAll({}));
     pool_ = std::make_unique<worker::WorkerPool>(
         worker::PoolSettings{}, worker::WorkerPool::Dependencies{.ledger = ledger_.get(),
                                                                  .dispatch = dispatch_.get(),
                                                                  .checkpoints = checkpoints_.get(),
                                                                  .hub = hub_.get(),
                                                                  .runner = &runner_,
+                                                                 .storage = &storage_,
                                                                  .clock = &clock_});
     blob_service_ =
         std::make_unique<rpc::BlobService>(blob_limits_, blobs_.get(), uploads_.get(), &clock_);
@@ -99,6 +100,10 @@ class ServerTest : public QueueTest {
   ops::Metrics metrics_;
   rpc::BlobLimits blob_limits_;
   FakeRunner runner_{blobs_.get()};
+  worker::StorageGate storage_{{},
+                               {.clock = &clock_,
+                                .probe = [this](int64_t bytes) { return blobs_->Probe(bytes); },
+                                .on_change = [](bool) {}}};
   std::unique_ptr<jobs::UploadStore> uploads_;
   std::unique_ptr<worker::WorkerPool> pool_;
   std::unique_ptr<rpc::BlobService> blob_service_;

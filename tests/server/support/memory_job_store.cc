@@ -85,11 +85,9 @@ class MemoryTransaction : public jobs::JobTransaction {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Lease>> LeasesUntil(int64_t until_ms) override {
+  absl::StatusOr<std::vector<Lease>> Leases() override {
     std::vector<Lease> leases;
-    for (const auto& [id, lease] : content_.leases) {
-      if (lease.until_ms < until_ms) leases.push_back(lease);
-    }
+    for (const auto& [id, lease] : content_.leases) leases.push_back(lease);
     return leases;
   }
 
@@ -151,17 +149,16 @@ class MemoryJobStore : public jobs::JobStore {
     return Copy(FindJob(content_, id));
   }
 
-  absl::StatusOr<std::vector<jobs::NumberedJob>> List(const jobs::ListQuery& query) override {
+  absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
     absl::MutexLock lock(&mutex_);
-    std::vector<jobs::NumberedJob> page;
+    int listed = 0;
     for (auto it = content_.jobs.rbegin(); it != content_.jobs.rend(); ++it) {
-      if (static_cast<int>(page.size()) == query.limit) break;
       const auto& [number, job] = *it;
       if (query.state.has_value() && job.state != *query.state) continue;
       if (query.before_number > 0 && number >= query.before_number) continue;
-      page.push_back({number, job});
+      if (listed++ == query.limit || !on_job(number, job)) break;
     }
-    return page;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<Transition>> History(absl::string_view id,

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,7 +60,7 @@ class QueueTest : public ::testing::Test {
     hub_ = std::make_unique<jobs::WatchHub>(&clock_);
     ledger_->AddObserver(hub_.get());
     ledger_->AddObserver(&log_);
-    dispatch_ = std::make_unique<jobs::Dispatch>(ledger_.get());
+    dispatch_ = std::make_unique<jobs::Dispatch>(ledger_.get(), &clock_);
     checkpoints_ = std::make_unique<jobs::Checkpoints>(ledger_.get(), dispatch_.get(),
                                                        checkpoint_store_.get());
     admission_ = std::make_unique<jobs::Admission>(
@@ -98,11 +99,25 @@ class QueueTest : public ::testing::Test {
     return *admitted;
   }
 
-  jobs::Claimed MustClaim() {
-    auto claimed = dispatch_->Claim("test");
+  jobs::Claimed MustClaim(absl::string_view worker = "test") {
+    auto claimed = dispatch_->Claim(worker);
     EXPECT_OK(claimed);
     EXPECT_TRUE(claimed->has_value());
     return **claimed;
+  }
+
+  // Lets time pass in steps, in which a process that is awake looks at its leases. Returns how many
+  // were lost.
+  int PassAwake(int64_t ms) {
+    constexpr int64_t kStepMs = 5000;
+    int lost = 0;
+    for (int64_t passed = 0; passed < ms; passed += kStepMs) {
+      clock_.AdvanceMs(std::min(kStepMs, ms - passed));
+      const absl::StatusOr<int> taken = dispatch_->RequeueLost();
+      EXPECT_OK(taken);
+      lost += *taken;
+    }
+    return lost;
   }
 
   jobs::Job MustGet(const std::string& id) {

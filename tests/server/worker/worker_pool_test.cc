@@ -3,6 +3,7 @@
 #include "absl/synchronization/notification.h"
 #include "server/worker/leased_checkpoint.h"
 #include "tests/server/support/fake_runner.h"
+#include "tests/server/support/faulty_stores.h"
 #include "tests/server/support/queue_fixture.h"
 #include "tests/support/log_capture.h"
 
@@ -11,6 +12,9 @@ namespace {
 
 using jobs::JobState;
 using ::quotient::testing::FakeRunner;
+using ::quotient::testing::Fault;
+using ::quotient::testing::FaultyBlobStore;
+using ::quotient::testing::FaultyJobStore;
 using ::quotient::testing::HasReason;
 using ::quotient::testing::LogCapture;
 using ::quotient::testing::QueueTest;
@@ -39,20 +43,41 @@ class WorkerPoolTest : public QueueTest {
     auto pool = std::make_unique<WorkerPool>(
         PoolSettings{.workers = workers,
                      .checkpoint_seconds = checkpoint_seconds,
-                     .renew_interval = absl::Milliseconds(10)},
+                     .renew_interval = absl::Milliseconds(10),
+                     .retry_interval = absl::Milliseconds(1)},
         WorkerPool::Dependencies{.ledger = ledger_.get(),
                                  .dispatch = dispatch_.get(),
                                  .checkpoints = checkpoints_.get(),
                                  .hub = hub_.get(),
                                  .runner = &runner_,
+                                 .storage = &storage_,
                                  .clock = &clock_,
                                  .on_failure = [this] { failed_.Notify(); }});
     pool->Start();
     return pool;
   }
 
-  FakeRunner runner_{blobs_.get()};
+  // Blocks until the storage is down, or up again.
+  void AwaitStorage(bool up) {
+    absl::MutexLock lock(&storage_mutex_);
+    const auto is = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(storage_mutex_) { return up_ == up; };
+    storage_mutex_.Await(absl::Condition(&is));
+  }
+
+  Fault fault_;
+  FaultyBlobStore faulty_blobs_{blobs_.get(), &fault_};
+  FakeRunner runner_{&faulty_blobs_};
   absl::Notification failed_;
+  absl::Mutex storage_mutex_;
+  bool up_ ABSL_GUARDED_BY(storage_mutex_) = true;
+  StorageGate storage_{{.first = absl::Milliseconds(1)},
+                       {.clock = &clock_,
+                        .probe = [](int64_t) { return absl::OkStatus(); },
+                        .on_change =
+                            [this](bool up) {
+                              absl::MutexLock lock(&storage_mutex_);
+                              up_ = up;
+                            }}};
 };
 
 TEST_F(WorkerPoolTest, RunsJobsToTheirEnd) {
@@ -108,6 +133,47 @@ TEST_F(WorkerPoolTest, AStoppedPoolHandsItsJobsBack) {
   EXPECT_EQ(MustGet(id).attempt, 0);
 }
 
+TEST_F(WorkerPoolTest, AJobWhoseResultCannotBeStoredGoesBackAndOnFromItsCheckpoint) {
+  runner_.Release();
+  fault_.Set(true);
+  const std::string id = MustSubmit(Request("model")).job.id;
+  auto pool = StartPool();
+  AwaitStorage(false);
+  AwaitState(id, JobState::kQueued);
+  EXPECT_EQ(MustGet(id).attempt, 0);
+  EXPECT_EQ(checkpoints_->Find(id), "begun by 1");
+  EXPECT_EQ(runner_.runs(), 1);
+  clock_.AdvanceMs(1);  // It is tried again after a pause, and fails again.
+  runner_.AwaitRuns(2);
+  fault_.AwaitStrikes(2);
+  fault_.Set(false);
+  AwaitStorage(false);
+  clock_.AdvanceMs(2);
+  AwaitState(id, JobState::kSucceeded);
+  AwaitStorage(true);
+  pool.reset();
+  EXPECT_EQ(MustGet(id).attempt, 1);
+  EXPECT_THAT(runner_.found(), ElementsAre("", "begun by 1", "begun by 2"));
+}
+
+TEST_F(WorkerPoolTest, AResultThatTheJobStoreDoesNotTakeIsOfferedUntilItDoes) {
+  Fault full;
+  store_ = std::make_unique<FaultyJobStore>(std::move(store_), &full);
+  Restart();
+  const std::string id = MustSubmit(Request("model")).job.id;
+  const auto pool = StartPool();
+  runner_.AwaitRuns(1);
+  full.Set(true);
+  runner_.Release();
+  full.AwaitStrikes(5);
+  AwaitStorage(false);
+  full.Set(false);
+  AwaitState(id, JobState::kSucceeded);
+  AwaitStorage(true);
+  EXPECT_EQ(runner_.runs(), 1);
+  EXPECT_EQ(MustGet(id).attempt, 1);
+}
+
 TEST_F(WorkerPoolTest, ALostDeviceEndsThePoolAndNoJob) {
   const std::string fatal = MustSubmit(Request("fatal model")).job.id;
   const std::string next = MustSubmit(Request("model")).job.id;
@@ -138,7 +204,7 @@ TEST_F(WorkerPoolTest, AWorkerThatHasLostItsLeaseStopsAndWritesNothing) {
   const std::string id = MustSubmit(Request("model")).job.id;
   runner_.AwaitRuns(1);
   // As if the process had been paused for longer than a lease.
-  ASSERT_OK(dispatch_->RecoverAll());
+  ASSERT_OK(dispatch_->RecoverAll({}));
   runner_.AwaitRuns(2);  // the same pool claims it again, under a new epoch
   runner_.Release();
   AwaitState(id, JobState::kSucceeded);
@@ -149,7 +215,7 @@ TEST_F(WorkerPoolTest, ARunThatHasLostItsLeaseDoesNotHideItsSuccessor) {
   auto pool = StartPool(2);
   const std::string id = MustSubmit(Request("model")).job.id;
   runner_.AwaitRuns(1);
-  ASSERT_OK(dispatch_->RecoverAll());
+  ASSERT_OK(dispatch_->RecoverAll({}));
   runner_.AwaitRuns(2);  // by the second worker, while the first has yet to notice
   const std::string other = MustSubmit(Request("other")).job.id;
   runner_.AwaitRuns(3);  // by the first worker, now free
@@ -177,9 +243,9 @@ TEST_F(WorkerPoolTest, AWorkerThatHasLostItsLeaseLeavesNoCheckpoint) {
   const auto pool = StartPool();
   const std::string id = MustSubmit(Request("model")).job.id;
   runner_.AwaitRuns(1);
-  ASSERT_OK(dispatch_->RecoverAll());
+  ASSERT_OK(dispatch_->RecoverAll({}));
   runner_.AwaitRuns(2);
-  ASSERT_OK(dispatch_->RecoverAll());
+  ASSERT_OK(dispatch_->RecoverAll({}));
   runner_.AwaitRuns(3);
   EXPECT_THAT(runner_.found(), ElementsAre("", "begun by 1", "begun by 2"));
 }

@@ -1,0 +1,40 @@
+#include "server/ops/readiness.h"
+
+#include <utility>
+
+namespace quotient::ops {
+
+Readiness::Readiness(Metrics* metrics) : metrics_(*metrics) {
+  absl::MutexLock lock(&mutex_);
+  Publish();
+}
+
+void Readiness::TellTo(std::function<void(bool ready)> tell) {
+  absl::MutexLock lock(&mutex_);
+  tell_ = std::move(tell);
+  Publish();
+}
+
+void Readiness::Set(Obstacle obstacle, bool present) {
+  absl::MutexLock lock(&mutex_);
+  if (present) {
+    obstacles_.insert(obstacle);
+  } else {
+    obstacles_.erase(obstacle);
+  }
+  Publish();
+}
+
+bool Readiness::ready() const {
+  absl::MutexLock lock(&mutex_);
+  return obstacles_.empty();
+}
+
+void Readiness::Publish() {
+  metrics_.Set(MetricId::kReady, {}, obstacles_.empty() ? 1 : 0);
+  metrics_.Set(MetricId::kStorageUp, {}, obstacles_.contains(Obstacle::kStorage) ? 0 : 1);
+  metrics_.Set(MetricId::kDraining, {}, obstacles_.contains(Obstacle::kDraining) ? 1 : 0);
+  tell_(obstacles_.empty());
+}
+
+}  // namespace quotient::ops

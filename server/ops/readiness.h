@@ -1,0 +1,43 @@
+#pragma once
+
+// Whether the server is ready for jobs: what stands against it, the metric and the health service
+// that tell so.
+
+#include <functional>
+#include <set>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/ops/metrics.h"
+
+namespace quotient::ops {
+
+// Thread-safe.
+class Readiness {
+ public:
+  enum class Obstacle {
+    kStarting,  // From the beginning.
+    kStorage,   // Results cannot be stored.
+    kDraining,  // The server was told to end.
+  };
+
+  // Borrows the metrics.
+  explicit Readiness(Metrics* metrics);
+
+  // `tell` is told now, and at each change, whether the server is ready.
+  void TellTo(std::function<void(bool ready)> tell) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Set(Obstacle obstacle, bool present) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool ready() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Metrics& metrics_;
+
+  // Held while others are told, so that they hear of changes in order.
+  mutable absl::Mutex mutex_;
+  std::set<Obstacle> obstacles_ ABSL_GUARDED_BY(mutex_) = {Obstacle::kStarting};
+  std::function<void(bool)> tell_ ABSL_GUARDED_BY(mutex_) = [](bool) {};
+};
+
+}  // namespace quotient::ops

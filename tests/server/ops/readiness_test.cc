@@ -1,0 +1,42 @@
+#include "server/ops/readiness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/text_serializer.h>
+
+#include <string>
+#include <vector>
+
+namespace quotient::ops {
+namespace {
+
+using Obstacle = Readiness::Obstacle;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ReadinessTest, TheServerIsReadyWhileNothingStandsAgainstIt) {
+  Metrics metrics;
+  Readiness readiness(&metrics);
+  std::vector<bool> told;
+  readiness.TellTo([&told](bool ready) { told.push_back(ready); });
+  readiness.Set(Obstacle::kStarting, false);
+  readiness.Set(Obstacle::kStorage, true);
+  readiness.Set(Obstacle::kDraining, true);
+  readiness.Set(Obstacle::kStorage, false);
+  EXPECT_THAT(told, ElementsAre(false, true, false, false, false));
+  EXPECT_FALSE(readiness.ready());
+}
+
+TEST(ReadinessTest, MetricsSayWhatStandsAgainstIt) {
+  Metrics metrics;
+  Readiness readiness(&metrics);
+  readiness.Set(Obstacle::kStarting, false);
+  readiness.Set(Obstacle::kStorage, true);
+  const std::string text = prometheus::TextSerializer().Serialize(metrics.registry()->Collect());
+  EXPECT_THAT(text, HasSubstr("quotient_ready 0"));
+  EXPECT_THAT(text, HasSubstr("quotient_storage_up 0"));
+  EXPECT_THAT(text, HasSubstr("quotient_draining 0"));
+}
+
+}  // namespace
+}  // namespace quotient::ops

@@ -1,0 +1,91 @@
+#pragma once
+
+// Stores that fail when the test says so, as a full disk does.
+
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/reason.h"
+#include "server/jobs/blob_store.h"
+#include "server/jobs/job_store.h"
+
+namespace quotient::testing {
+
+// Says whether something fails, and counts how often it did. Thread-safe.
+class Fault {
+ public:
+  void Set(bool present) {
+    absl::MutexLock lock(&mutex_);
+    present_ = present;
+  }
+  // To be asked by what may fail.
+  absl::Status Strike() {
+    absl::MutexLock lock(&mutex_);
+    if (!present_) return absl::OkStatus();
+    ++strikes_;
+    return MakeError(Reason::kStorageDown, "full");
+  }
+  // Blocks until it has struck so often.
+  void AwaitStrikes(int count) {
+    absl::MutexLock lock(&mutex_);
+    const auto enough = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return strikes_ >= count; };
+    mutex_.Await(absl::Condition(&enough));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  bool present_ ABSL_GUARDED_BY(mutex_) = false;
+  int strikes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// A job store whose writes may fail. Owns the store, borrows the fault.
+class FaultyJobStore : public jobs::JobStore {
+ public:
+  FaultyJobStore(std::unique_ptr<jobs::JobStore> store, Fault* fault)
+      : store_(std::move(store)), fault_(*fault) {}
+
+  absl::Status Write(WriteFunction write) override {
+    const absl::Status status = fault_.Strike();
+    return status.ok() ? store_->Write(write) : status;
+  }
+  absl::StatusOr<std::optional<jobs::Job>> Get(absl::string_view id) override {
+    return store_->Get(id);
+  }
+  absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
+    return store_->List(query, on_job);
+  }
+  absl::StatusOr<std::vector<jobs::Transition>> History(absl::string_view id,
+                                                        int64_t after_sequence) override {
+    return store_->History(id, after_sequence);
+  }
+  absl::StatusOr<std::map<jobs::JobState, int64_t>> CountByState() override {
+    return store_->CountByState();
+  }
+
+ private:
+  const std::unique_ptr<jobs::JobStore> store_;
+  Fault& fault_;
+};
+
+// A blob store that may take nothing. Borrows both.
+class FaultyBlobStore : public jobs::BlobStore {
+ public:
+  FaultyBlobStore(jobs::BlobStore* store, Fault* fault) : store_(*store), fault_(*fault) {}
+
+  absl::StatusOr<bool> Contains(const BlobId& id) override { return store_.Contains(id); }
+  absl::StatusOr<std::shared_ptr<const jobs::Blob>> Open(const BlobId& id) override {
+    return store_.Open(id);
+  }
+  absl::StatusOr<BlobId> Put(absl::string_view bytes) override {
+    if (absl::Status status = fault_.Strike(); !status.ok()) return status;
+    return store_.Put(bytes);
+  }
+
+ private:
+  jobs::BlobStore& store_;
+  Fault& fault_;
+};
+
+}  // namespace quotient::testing
