@@ -9,12 +9,20 @@
 namespace quotient::cost {
 namespace {
 
+// The time of a contraction with few filters per group, such as a depthwise Conv, where a vector
+// holds neighbouring channels or pixels and no tile is filled.
+double DirectUs(const Work& work, const DeviceSheet& sheet, double processors) {
+  if (sheet.direct_flops == 0) return std::numeric_limits<double>::infinity();
+  return 2 * work.batch * work.m * work.n * work.k /
+         (sheet.direct_flops / sheet.processors * processors) * 1e6;
+}
+
 // The time with the best choice of tile and of cuts along k: the number of rounds in which all
 // processors work, times the time of one tile.
 double ProductUs(const Work& work, const DeviceSheet& sheet, double processors) {
   const double peak = work.element_bytes == 2 ? sheet.product_flops_16 : sheet.product_flops;
   const double peak_of_one = peak / sheet.processors * 1e-6;  // Per microsecond.
-  double best = std::numeric_limits<double>::infinity();
+  double best = DirectUs(work, sheet, processors);
   for (const Tile& tile : sheet.tiles) {
     // Long products over few tiles are cut along k, too. The partial results then have to be added
     // up.

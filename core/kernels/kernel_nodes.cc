@@ -38,9 +38,10 @@ Readers FindReaders(const Graph& graph, const std::vector<bool>& runs) {
 
 class KernelFinder {
  public:
-  KernelFinder(const Graph& graph, const std::vector<bool>& runs)
+  KernelFinder(const Graph& graph, const std::vector<bool>& runs, const RuntimeFusions* runtime)
       : graph_(graph),
         runs_(runs),
+        runtime_(runtime),
         readers_(FindReaders(graph, runs)),
         taken_(graph.nodes.size(), false) {}
 
@@ -106,7 +107,7 @@ class KernelFinder {
     const std::vector<Operand> inputs = BareOperands(graph_, next);
     const ElementwiseNode query{next.op, next.attributes, inputs,
                                 graph_.value(next.outputs[0]).type, InputPosition(next, value)};
-    if (!FusesAsEpilogue(main.op, query)) return std::nullopt;
+    if (!RunsAsEpilogue(runtime_, main.op, last.op, query)) return std::nullopt;
     return reader;
   }
 
@@ -118,6 +119,7 @@ class KernelFinder {
 
   const Graph& graph_;
   const std::vector<bool>& runs_;
+  const RuntimeFusions* const runtime_;
   const Readers readers_;
   std::vector<bool> taken_;
   std::vector<KernelNodes> kernels_;
@@ -126,8 +128,8 @@ class KernelFinder {
 }  // namespace
 
 std::vector<KernelNodes> FindKernels(const Graph& graph, const std::vector<bool>& runs,
-                                     bool fuses_attention) {
-  KernelFinder finder(graph, runs);
+                                     bool fuses_attention, const RuntimeFusions* runtime) {
+  KernelFinder finder(graph, runs, runtime);
   if (fuses_attention) finder.AddAttentions();
   finder.AddChains();
   return std::move(finder).Kernels();

@@ -7,6 +7,7 @@
 
 #include "core/kernels/attention.h"
 #include "core/kernels/kernel_spec.h"
+#include "core/kernels/runtime_fusions.h"
 #include "core/model/graph.h"
 
 namespace quotient::kernels {
@@ -18,9 +19,9 @@ struct KernelNodes {
 };
 
 // Groups the nodes with `runs` set; each is in one group. A kernel takes the place of its last
-// node, because everything it reads exists by then.
+// node, because everything it reads exists by then. `runtime` is as in PartitionOptions.
 std::vector<KernelNodes> FindKernels(const model::Graph& graph, const std::vector<bool>& runs,
-                                     bool fuses_attention);
+                                     bool fuses_attention, const RuntimeFusions* runtime);
 
 // The operands that a node reads, with only types and constness. Omits inputs left out at the end.
 std::vector<Operand> BareOperands(const model::Graph& graph, const model::Node& node);

@@ -121,4 +121,15 @@ KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
   return spec;
 }
 
+KernelSpec MakeReorder(const model::TensorType& type, Layout from, Layout to, int threads,
+                       Storage storage) {
+  KernelSpec spec;
+  spec.op = kReorderOp;
+  spec.inputs = {Operand{type, false, from}};
+  spec.outputs = {Operand{type, false, to}};
+  spec.threads = threads;
+  spec.storage = storage;
+  return spec;
+}
+
 }  // namespace quotient::kernels

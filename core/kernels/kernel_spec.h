@@ -73,6 +73,10 @@ KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
                     std::vector<Operand> inputs, std::vector<model::TensorType> outputs,
                     int threads, int constant_footprint_log2, Storage storage = Storage::kWide);
 
+// The spec of a kernel that brings a value from one layout into another one.
+KernelSpec MakeReorder(const model::TensorType& type, Layout from, Layout to, int threads,
+                       Storage storage);
+
 // The nodes that run as one kernel, the main node first (the Softmax for attention). Without nodes,
 // a kernel that changes a value's layout (kReorderOp).
 struct KernelGroup {

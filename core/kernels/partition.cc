@@ -79,11 +79,16 @@ class Partitioner {
         runs_(std::move(runs)),
         home_(graph.values.size(), Layout::kPlain),
         footprint_(ConstantFootprint(graph, runs_, options.storage)) {
-    if (options.channels_last) home_ = PlanLayouts(graph, runs_);
+    if (options.runtime != nullptr) {
+      blocking_ = BlockingOfNodes(graph, runs_, *options.runtime);
+    } else if (options.channels_last) {
+      home_ = PlanLayouts(graph, runs_);
+    }
   }
 
   std::vector<KernelGroup> Run() {
-    for (const KernelNodes& kernel : FindKernels(graph_, runs_, options_.fuses_attention)) {
+    for (const KernelNodes& kernel :
+         FindKernels(graph_, runs_, options_.fuses_attention, options_.runtime)) {
       if (kernel.attention) {
         AddAttention(*kernel.attention);
       } else {
@@ -144,8 +149,11 @@ class Partitioner {
                                           [](const Operand& operand) { return operand.constant; });
     spec.constant_footprint_log2 = any_constant ? footprint_ : 0;
     spec.free = FreeView(spec).has_value();
+    const bool blocks = !blocking_.empty() && !group.nodes.empty();
     for (size_t i = 0; i < group.results.size(); ++i) {
-      if (group.results[i].valid()) MarkAvailable(group.results[i], spec.outputs[i].layout);
+      if (!group.results[i].valid()) continue;
+      MarkAvailable(group.results[i],
+                    blocks ? BlockedOutput(group.nodes.back()) : spec.outputs[i].layout);
     }
     groups_.push_back(std::move(group));
   }
@@ -196,8 +204,22 @@ class Partitioner {
     if (!id.valid()) return Operand{};
     const Operand operand{graph_.value(id).type, graph_.is_constant(id),
                           InputLayout(node, index, outputs)};
-    if (!operand.constant) MakeAvailable(id, operand);
+    if (!operand.constant) {
+      Operand stored = operand;
+      if (!blocking_.empty()) stored.layout = BlockedInput(node, index);
+      MakeAvailable(id, stored);
+    }
     return operand;
+  }
+
+  // Where a runtime has layouts of its own, kChannelsLast stands for its blocked one.
+  Layout BlockedOutput(NodeId node) const {
+    return blocking_[node.value()] == Blocking::kNever ? Layout::kPlain : Layout::kChannelsLast;
+  }
+  Layout BlockedInput(const Node& node, size_t index) const {
+    const NodeId id = graph_.value(node.outputs[0]).producer;
+    if (blocking_[id.value()] != Blocking::kAlways) return Layout::kPlain;
+    return index == 0 || !IsContraction(node.op) ? Layout::kChannelsLast : Layout::kPlain;
   }
 
   Layout InputLayout(const Node& node, size_t index, const std::vector<Operand>& outputs) const {
@@ -233,9 +255,9 @@ class Partitioner {
     // Graph inputs arrive in the layout that was planned for them.
     if (layouts.empty()) layouts.push_back(CanonicalLayout(operand.type, home_[id.value()]));
     if (std::find(layouts.begin(), layouts.end(), wanted) != layouts.end()) return;
-    KernelGroup reorder = NewGroup({}, kReorderOp, {});
-    reorder.spec.inputs = {Operand{operand.type, false, layouts.front()}};
-    reorder.spec.outputs = {Operand{operand.type, false, wanted}};
+    KernelGroup reorder;
+    reorder.spec =
+        MakeReorder(operand.type, layouts.front(), wanted, options_.threads, options_.storage);
     reorder.operands = {id};
     reorder.results = {id};
     layouts.push_back(wanted);
@@ -245,7 +267,8 @@ class Partitioner {
   const Graph& graph_;
   const PartitionOptions options_;
   const std::vector<bool> runs_;
-  std::vector<Layout> home_;  // By value.
+  std::vector<Layout> home_;        // By value.
+  std::vector<Blocking> blocking_;  // By node; empty without a runtime.
   const int footprint_;
   std::map<ValueId, std::vector<Layout>> available_;  // Canonical layouts, first produced first.
   std::vector<KernelGroup> groups_;

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/kernels/kernel_spec.h"
+#include "core/kernels/runtime_fusions.h"
 #include "core/model/graph.h"
 
 namespace quotient::kernels {
@@ -19,6 +20,9 @@ struct PartitionOptions {
   // Whether attention is one kernel (attention.h), as in GPU libraries. If off, each of its nodes
   // is in a kernel of its own.
   bool fuses_attention = false;
+  // What the device itself fuses and blocks, where it optimizes graphs; layouts are its own then.
+  // Null where fusion.h and layout_plan.h decide. Borrowed.
+  const RuntimeFusions* runtime = nullptr;
 };
 
 // The kernels of the live nodes of a static, folded graph, in an executable order; each node is in

@@ -57,6 +57,20 @@ class Repeater {
     }
   }
 
+  // Has a Shape read each result of a copy.
+  void FreeResults(int copy) {
+    for (const NodeProto* node : repeated_) {
+      for (const std::string& output : node->output()) {
+        if (output.empty() || read_.contains(output)) continue;
+        NodeProto& reader = *out_.add_node();
+        reader.set_name(absl::StrCat("node", out_.node_size()));
+        reader.set_op_type("Shape");
+        reader.add_input(Renamed(output, copy));
+        reader.add_output(absl::StrCat("shape of ", Renamed(output, copy)));
+      }
+    }
+  }
+
   // What no node reads. All nodes run whatever the outputs are, but a model needs one.
   void AddOutputs(int copy) {
     for (const NodeProto* node : repeated_) {
@@ -86,9 +100,19 @@ class Repeater {
   std::vector<const NodeProto*> repeated_;  // In order.
 };
 
+// The operators of ONNX itself have a version in the model.
+void ImportOnnx(ModelProto& model) {
+  constexpr int kOpset = 13;
+  for (const auto& import : model.opset_import()) {
+    if (import.domain().empty() || import.domain() == "ai.onnx") return;
+  }
+  model.add_opset_import()->set_version(kOpset);
+}
+
 }  // namespace
 
-absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies, Borders borders) {
+absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies, Borders borders,
+                                          Results results) {
   ModelProto source;
   if (!source.ParseFromArray(model.data(), static_cast<int>(model.size()))) {
     return absl::InvalidArgumentError("the bytes are no model");
@@ -100,7 +124,11 @@ absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies, B
   *out.mutable_graph()->mutable_input() = source.graph().input();
   Repeater repeater(source.graph(), borders, out.mutable_graph());
   if (!repeater.has_nodes()) return absl::NotFoundError("the model has nothing to do");
-  for (int copy = 0; copy < copies; ++copy) repeater.AddCopy(copy);
+  if (results == Results::kFreed) ImportOnnx(out);
+  for (int copy = 0; copy < copies; ++copy) {
+    repeater.AddCopy(copy);
+    if (results == Results::kFreed) repeater.FreeResults(copy);
+  }
   repeater.AddOutputs(/*copy=*/0);
   RepeatedModel repeated{out.SerializeAsString(), {}};
   for (const ValueInfoProto& output : out.graph().output())

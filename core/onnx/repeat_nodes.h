@@ -24,9 +24,17 @@ enum class Borders {
   kElsewhere,
 };
 
+// What becomes of the results of a copy.
+enum class Results {
+  kKept,   // Their memory is in use until all copies have run.
+  kFreed,  // A Shape reads each of them, after which its memory is free for the next copy. In a
+           // graph, too, memory is used again soon, and is in the cache then.
+};
+
 // `model` is a graph as ONNX Runtime has optimized it. Fails with INVALID_ARGUMENT if the bytes are
 // no model, and with NOT_FOUND if no node is left.
 absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies,
-                                          Borders borders = Borders::kElsewhere);
+                                          Borders borders = Borders::kElsewhere,
+                                          Results results = Results::kKept);
 
 }  // namespace quotient::onnx

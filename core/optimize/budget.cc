@@ -25,7 +25,7 @@ constexpr double kMostOfJob = 1.4;
 // What a model has use for: so many runs of it, or these seconds if they are more. A prior expects
 // a run to take 0.63 of what it takes at the median of 26 networks with two threads, and 0.35 to
 // 1.8 of it but for an LSTM (0.01) and a quantized network (3.7), which get the seconds.
-constexpr double kUsefulRuns = 600;
+constexpr double kUsefulRuns = 1500;
 constexpr double kLeastUsefulSeconds = 8.5;
 // What questions may take, of the budget and at most.
 constexpr double kQuestionsShare = 0.1;

@@ -14,7 +14,7 @@
 // seconds at most.
 //
 // A model that runs in milliseconds has no use for all of that, because its kernels and its races
-// are as short as its runs. So it gets what a few hundred runs take (600 by a prior, which is
+// are as short as its runs. So it gets what a thousand runs take (1500 by a prior, which is
 // mostly optimistic), or 8.5 s if that is more, whatever a busy machine could still be asked. Of a
 // budget beyond the usual one it gets as much more.
 //

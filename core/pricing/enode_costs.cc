@@ -15,11 +15,12 @@ ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices
                        int constant_footprint_log2, double operator_us)
     : tensors_(tensors),
       kernels_(prices, constant_footprint_log2),
-      operands_(tensors),
+      operands_(tensors, kernels_.partition()),
       contents_(tensors, operands_, &kernels_),
       epilogues_(tensors, operands_, prices),
       attentions_(tensors, &kernels_),
       splits_(tensors, operands_, contents_, &kernels_),
+      layouts_(tensors, &kernels_),
       operator_us_(operator_us) {
   Refresh();
 }
@@ -41,6 +42,7 @@ void ENodeCosts::Refresh() {
   epilogues_.Find(elementwise_, enodes_);
   attentions_.Find(products_, enodes_);
   splits_.Find(slices_);
+  layouts_.Find(enodes_);
   Combine();
 }
 
@@ -48,6 +50,7 @@ void ENodeCosts::Combine() {
   fusions_.clear();
   epilogues_.AddFusions(costs_, &fusions_);
   attentions_.AddFusions(costs_, &fusions_);
+  layout_us_ = layouts_.Costs();
   shared_kernels_ = splits_.SharedKernels();
   for (extract::SharedKernel& shared : shared_kernels_) shared.cost += operator_us_;
 }
@@ -58,7 +61,8 @@ void ENodeCosts::AddENode(ENodeId node) {
   const SequenceHash hash = contents_.HashOf(node);
   const ENodeContent content = contents_.ContentOf(node, hash);
   ENodeKernel& info = enodes_[node.value()];
-  info = {content.kernel, tensors_.Original(node).node.valid(), content.main, content.is_left};
+  info = {content.kernel, tensors_.Original(node).node.valid(), content.main, content.is_left,
+          content.blocking};
   if (content.kernel >= 0) {
     const auto kernel = static_cast<size_t>(content.kernel);
     if (of_original_.size() <= kernel) of_original_.resize(kernel + 1, false);
@@ -113,14 +117,23 @@ uint64_t ENodeCosts::KernelsDigest(std::span<const ENodeId> nodes) const {
   return absl::HashOf(kernels);
 }
 
+std::vector<int> ENodeCosts::KernelsOfLayouts(const extract::Charges& charges) const {
+  std::vector<ENodeId> nodes;
+  for (const extract::Charges::Node& charge : charges.nodes) nodes.push_back(charge.node);
+  std::vector<int> kernels;
+  layouts_.AddKernels(nodes, &kernels);
+  return kernels;
+}
+
 std::vector<KernelPrices::Part> ENodeCosts::PartsOf(const extract::Charges& charges) const {
   std::map<int, double> amounts;
   for (const extract::Charges::Node& charge : charges.nodes) {
     const int kernel = enodes_[charge.node.value()].kernel;
     if (kernel < 0) continue;
-    const double cost = Cost(charge.node);
+    const double cost = Cost(charge.node) - layout_us_[charge.node.value()];
     amounts[kernel] += cost > 0 ? 1 - charge.saving / cost : 1;
   }
+  for (const int kernel : KernelsOfLayouts(charges)) amounts[kernel] += 1;
   const std::vector<const PricedSplit*> shareable = splits_.Shareable();
   for (const size_t shared : charges.shared) amounts[shareable[shared]->kernel] += 1;
   std::vector<KernelPrices::Part> parts;
@@ -139,6 +152,7 @@ int ENodeCosts::Request(std::span<const ENodeId> nodes) {
   const std::vector<bool> chosen = Marked(nodes);
   splits_.AddKernels(chosen, &kernels);
   attentions_.AddKernels(chosen, &kernels);
+  layouts_.AddKernels(nodes, &kernels);
   return kernels_.prices().Request(kernels);
 }
 

@@ -11,6 +11,7 @@
 #include "core/extract/extract.h"
 #include "core/extract/fusions.h"
 #include "core/pricing/attentions.h"
+#include "core/pricing/blocked_layouts.h"
 #include "core/pricing/enode_kernels.h"
 #include "core/pricing/enode_operands.h"
 #include "core/pricing/epilogues.h"
@@ -21,8 +22,9 @@
 namespace quotient::pricing {
 
 // The costs of a clean e-graph as it was at the last Refresh. Each e-node is charged for its own
-// kernel. Kernels of several e-nodes are corrections of that: epilogues, attention, and Splits made
-// of Slices, each in a part of its own. One thread.
+// kernel, and for the changes of layout that a runtime makes around it. Kernels of several e-nodes
+// are corrections of that: epilogues, attention, and Splits made of Slices, each in a part of its
+// own. One thread.
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows `tensors` and `prices`. `constant_footprint_log2` and the partition options of the
@@ -34,7 +36,7 @@ class ENodeCosts final : public extract::CostFunction {
              double operator_us = 0);
 
   double Cost(egraph::ENodeId node) const override {
-    return costs_[node.value()] + OperatorCost(enodes_[node.value()]);
+    return costs_[node.value()] + layout_us_[node.value()] + OperatorCost(enodes_[node.value()]);
   }
   std::span<const extract::Fusion> Fusions() const override { return fusions_; }
   std::span<const extract::SharedKernel> SharedKernels() const override { return shared_kernels_; }
@@ -67,6 +69,7 @@ class ENodeCosts final : public extract::CostFunction {
     constexpr double kOfOthers = 1.001;
     return !enode.is_left ? 0 : enode.original ? operator_us_ : kOfOthers * operator_us_;
   }
+  std::vector<int> KernelsOfLayouts(const extract::Charges& charges) const;
   void AddENode(egraph::ENodeId node);
   // Computes what kernels of several e-nodes save, from the costs of single ones.
   void Combine();
@@ -79,8 +82,10 @@ class ENodeCosts final : public extract::CostFunction {
   Epilogues epilogues_;
   Attentions attentions_;
   SliceSplits splits_;
+  BlockedLayouts layouts_;
   const double operator_us_;
-  std::vector<double> costs_;        // By ENodeId, without operator_us_.
+  std::vector<double> costs_;        // By ENodeId: the kernel alone.
+  std::vector<double> layout_us_;    // By ENodeId: what it costs to change layouts around it.
   std::vector<ENodeKernel> enodes_;  // By ENodeId.
   std::vector<bool> of_original_;    // By kernel: whether a node of the original has it.
   std::vector<Epilogues::Elementwise> elementwise_;

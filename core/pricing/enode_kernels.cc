@@ -83,6 +83,10 @@ ENodeContent ENodeKernels::Describe(ENodeId node) {
   content.elementwise = kernels::IsChainNode(
       {op, description.word->attributes, operands, description.output.measured});
   content.main = kernels::IsContraction(op) || content.elementwise;
+  if (const kernels::RuntimeFusions* const runtime = costs_.partition().runtime) {
+    content.blocking = runtime->BlockingOf(
+        {op, description.word->attributes, operands, description.output.measured});
+  }
   DropBias(op, &operands);
   model::AttributeMap attributes = description.word->attributes;
   if (operands.size() == 2) {

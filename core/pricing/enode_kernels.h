@@ -19,6 +19,7 @@ struct ENodeKernel {
   bool original = false;  // Whether it is a node of the original graph.
   bool main = false;      // Whether it can have an epilogue.
   bool is_left = false;   // Whether a model still has the operator: it is not folded.
+  kernels::Blocking blocking = kernels::Blocking::kNever;
 };
 
 // What follows from the content of an e-node: its word, and the types of its children and class.
@@ -28,6 +29,8 @@ struct ENodeContent {
   bool is_static = true;     // If false, the cost is not known.
   bool main = false;         // Whether it can have an epilogue.
   bool elementwise = false;  // Whether it can be an epilogue.
+  // How a runtime keeps its activations (PartitionOptions::runtime).
+  kernels::Blocking blocking = kernels::Blocking::kNever;
 };
 
 // One thread.

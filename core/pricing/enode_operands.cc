@@ -27,7 +27,7 @@ bool ENodeOperands::SomeWantChannelsLast() const {
 void ENodeOperands::PlanLayouts() {
   const egraph::EGraph& graph = *tensors_.egraph;
   layouts_.assign(graph.class_bound(), kernels::Layout::kPlain);
-  if (!SomeWantChannelsLast()) return;
+  if (partition_.runtime != nullptr || !SomeWantChannelsLast()) return;
   kernels::LayoutPlanner planner(graph.class_bound());
   for (const egraph::ClassId cls : graph.classes()) {
     const domain::ClassData& data = tensors_.domain->data(graph, cls);

@@ -7,17 +7,20 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/partition.h"
 
 namespace quotient::pricing {
 
 // One thread.
 class ENodeOperands {
  public:
-  // Borrows `tensors`. PlanLayouts comes before all else.
-  explicit ENodeOperands(const domain::TensorEGraph& tensors) : tensors_(tensors) {}
+  // Borrows both. PlanLayouts comes before all else.
+  ENodeOperands(const domain::TensorEGraph& tensors, const kernels::PartitionOptions& partition)
+      : tensors_(tensors), partition_(partition) {}
 
-  // Plans in which layout the value of each class would be stored if all e-nodes ran. To be called
-  // whenever the e-graph has changed.
+  // Plans in which layout the value of each class would be stored if all e-nodes ran: plain for
+  // runtimes with layouts of their own (BlockedLayouts). To be called whenever the e-graph has
+  // changed.
   void PlanLayouts();
   // `cls` is canonical.
   kernels::Layout layout(egraph::ClassId cls) const { return layouts_[cls.value()]; }
@@ -31,6 +34,7 @@ class ENodeOperands {
   bool SomeWantChannelsLast() const;
 
   const domain::TensorEGraph& tensors_;
+  const kernels::PartitionOptions& partition_;
   std::vector<kernels::Layout> layouts_;  // By ClassId.
 };
 

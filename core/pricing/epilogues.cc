@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/kernels/fusion.h"
+#include "core/kernels/runtime_fusions.h"
 #include "core/pricing/epilogue_share.h"
 
 namespace quotient::pricing {
@@ -55,11 +55,12 @@ double Epilogues::ShareOf(int main, int alone, uint32_t running) {
              EpilogueShare(prices_.Spec(main), std::move(behind), spec, prices_.model());
 }
 
-bool Epilogues::CanFuse(ENodeId node, int running, absl::string_view main_op) const {
+bool Epilogues::CanFuse(ENodeId node, int running, absl::string_view producer) const {
   const domain::ENodeDescription description = domain::Describe(tensors_, node);
   const std::vector<kernels::Operand> operands = operands_.Of(node, description);
-  return kernels::FusesAsEpilogue(main_op, {description.word->name, description.word->attributes,
-                                            operands, description.output.measured, running});
+  return kernels::RunsAsEpilogue(prices_.model().partition().runtime, producer, producer,
+                                 {description.word->name, description.word->attributes, operands,
+                                  description.output.measured, running});
 }
 
 void Epilogues::AddFusions(std::span<const double> costs,

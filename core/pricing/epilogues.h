@@ -49,7 +49,8 @@ class Epilogues {
   enum class Fuses : uint8_t { kUnknown, kNo, kYes };
 
   void Add(const Elementwise& elementwise, std::span<const ENodeKernel> enodes);
-  bool CanFuse(egraph::ENodeId node, int running, absl::string_view main_op) const;
+  // Behind a producer with that operator, which may itself be an epilogue.
+  bool CanFuse(egraph::ENodeId node, int running, absl::string_view producer) const;
   // The share of the kernel `alone` that remains behind `main`. `running` is the index of the child
   // that `main` computes.
   double ShareOf(int main, int alone, uint32_t running);

@@ -10,7 +10,15 @@ int KernelCosts::IndexOf(absl::string_view op, const model::AttributeMap& attrib
   kernels::KernelSpec spec =
       kernels::MakeSpec(op, attributes, std::move(inputs), std::move(outputs), partition_.threads,
                         footprint_log2_, partition_.storage);
-  if (spec.free) return -1;
+  return spec.free ? -1 : NumberOf(std::move(spec));
+}
+
+int KernelCosts::IndexOfReorder(const model::TensorType& type, kernels::Layout from,
+                                kernels::Layout to) {
+  return NumberOf(kernels::MakeReorder(type, from, to, partition_.threads, partition_.storage));
+}
+
+int KernelCosts::NumberOf(kernels::KernelSpec spec) {
   const int kernel = prices_.IndexOf(std::move(spec));
   if (static_cast<size_t>(kernel) >= costs_.size()) {
     costs_.resize(kernel + 1);

@@ -44,6 +44,9 @@ class KernelCosts {
   int IndexOf(absl::string_view op, const model::AttributeMap& attributes,
               std::vector<kernels::Operand> inputs, std::vector<model::TensorType> outputs);
 
+  // The number of the kernel that brings a value from one layout into another one.
+  int IndexOfReorder(const model::TensorType& type, kernels::Layout from, kernels::Layout to);
+
   // The cost of a kernel. `original`: whether a node of the original graph runs as it, so that it
   // is possible whatever is known of it.
   double CostOf(int kernel, bool original) const {
@@ -67,6 +70,7 @@ class KernelCosts {
     return !cost.unsupported &&
            (basis_ != CostBasis::kMeasuredOnly || cost.source != cost::CostSource::kModel);
   }
+  int NumberOf(kernels::KernelSpec spec);
   cost::KernelCost Known(int kernel) const;
 
   KernelPrices& prices_;

@@ -129,6 +129,12 @@ pow-minus-one: Pow(?x, ?c) => Reciprocal(?x) if is(?c, -1) and float(?x) and kee
 relu-nonnegative: ?z = Relu(?x) => ?x if nonnegative(?x) and regular(?z)
 # |x| = x, x not negative
 abs-nonnegative: ?z = Abs(?x) => ?x if nonnegative(?x) and regular(?z)
+# Relu(x c) = Relu(x) c, c positive; so for LeakyRelu
+relu-of-scale: ?z = Relu(Mul(?x, ?c)) => Mul(Relu(?x), ?c)
+  if weight(?c) and activation(?x) and nonnegative(?c) and invertible(?c)
+relu-of-scale: ?z = LeakyRelu[?f](Mul(?x, ?c)) => Mul(LeakyRelu[?f](?x), ?c)
+  if weight(?c) and activation(?x) and nonnegative(?c) and invertible(?c) and factor(?c)
+    and smooth(?z)
 # Max(x, 0) = Relu(x)
 max-zero: Max(?x, ?c) => Relu(?x) if is(?c, 0) and single(?x) and keeps(?x, ?c)
 # Max(x, x) = x

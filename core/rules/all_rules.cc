@@ -120,10 +120,11 @@ absl::StatusOr<RuleList> CompileFamily(TensorDomain* domain, const Family& famil
 
 std::span<const Family> AllFamilies() {
   static const auto& families = *new std::vector<Family>{
-      FusionFamily(),      TransformerFamily(), AttentionFamily(), AttentionFormsFamily(),
-      RotaryFamily(),      AlgebraFamily(),     LayoutFamily(),    MatmulFamily(),
-      ConvFamily(),        GroupedConvFamily(), PoolFamily(),      ReductionFamily(),
-      ConcatSplitFamily(), QuantizedFamily(),   PickFamily(),      ShapeFamily(),
+      FusionFamily(),    TransformerFamily(), AttentionFamily(), AttentionFormsFamily(),
+      RotaryFamily(),    AlgebraFamily(),     LayoutFamily(),    MatmulFamily(),
+      ConvFamily(),      GroupedConvFamily(), ConvFormsFamily(), PoolFamily(),
+      ReductionFamily(), ConcatSplitFamily(), QuantizedFamily(), PickFamily(),
+      ShapeFamily(),
   };
   return families;
 }

@@ -28,6 +28,7 @@ Family AlgebraFamily();
 Family MatmulFamily();
 Family ConvFamily();
 Family GroupedConvFamily();
+Family ConvFormsFamily();
 Family PoolFamily();
 Family ReductionFamily();
 Family FusionFamily();

@@ -57,6 +57,10 @@ gemm-shift: ?z = Add(Gemm[?c](?x, ?w, ?b...), ?t) => gemm_shift(?c, ?x, ?w, ?b, 
 # Conv(s x, w) = Conv(x, s w), s along the input channels
 conv-scaled-input: ?z = Conv[?c](Mul(?x, ?s), ?w, ?b...) => conv_scaled_input(?c, ?x, ?s, ?w, ?b)
   if weight(?w) and weight(?s) and activation(?x) and keeps(?x, ?s) and factor(?s) and smooth(?z)
+# ConvTranspose(s x, w) = ConvTranspose(x, s w), s along the input channels
+convtranspose-scaled-input: ?z = ConvTranspose[?c](Mul(?x, ?s), ?w, ?b...)
+  => convtranspose_scaled_input(?c, ?x, ?s, ?w, ?b)
+  if weight(?w) and weight(?s) and activation(?x) and keeps(?x, ?s) and factor(?s) and smooth(?z)
 # Conv(x + t, w) = Conv(x, w) + sum of t w, without pads
 conv-shifted-input: ?z = Conv[?c](Add(?x, ?t), ?w, ?b...) => conv_shifted_input(?c, ?x, ?t, ?w, ?b)
   if weight(?w) and weight(?t) and activation(?x) and keeps(?x, ?t)
@@ -186,6 +190,21 @@ ClassId ConvScaledInput(Terms& terms, std::span<const Binding> args) {
                   Optional(args[4].list));
 }
 
+// The input channels of a ConvTranspose are the first axis of its weight, whatever its groups.
+ClassId ConvTransposeScaledInput(Terms& terms, std::span<const Binding> args) {
+  const ClassId weight = args[3].id;
+  const TensorType& type = terms.type(weight);
+  if (!type.is_static() || type.rank() < 3) return ClassId();
+  const int64_t channels = type.dims()[0];
+  const ClassId vector = terms.Vector(args[2].id, type.rank(), 1, channels);
+  if (!vector.valid()) return ClassId();
+  Ints shape(type.rank(), 1);
+  shape[0] = channels;
+  const ClassId scaled = terms.Op("Mul", {weight, terms.Reshape(vector, std::move(shape))});
+  Contraction transposed{&terms.word(args[0].op), args[1].id, weight, Optional(args[4].list)};
+  return Make(terms, transposed, scaled, transposed.bias);
+}
+
 ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {
   const OpWord& word = terms.word(args[0].op);
   const ClassId weight = args[3].id;
@@ -259,6 +278,7 @@ void AddWords(Words& words) {
   });
   words.Term("conv_scaled_input", "occcl", ConvScaledInput);
   words.Term("conv_shifted_input", "occcl", ConvShiftedInput);
+  words.Term("convtranspose_scaled_input", "occcl", ConvTransposeScaledInput);
   words.Term("layernorm_scale", "occlc",
              [](Terms& terms, auto args) { return LayerNormWith(terms, args, true); });
   words.Term("layernorm_shift", "occlc",

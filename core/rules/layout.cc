@@ -28,6 +28,13 @@ unsqueeze-reshape: ?y = Unsqueeze(?x) => reshape_to(?x, ?y) if not weight(?x)
 flatten-reshape: ?y = Flatten(?x) => reshape_to(?x, ?y) if not weight(?x)
 # Reshape(Reshape(x)) = Reshape(x)
 reshape-reshape: ?y = Reshape(Reshape(?x)) => reshape_to(?x, ?y)
+# Unsqueeze(Squeeze(x)) = x, if it has the shape of x
+unsqueeze-squeeze: ?y = Unsqueeze(Squeeze(?x)) => ?x if same(?x, ?y)
+# Reshape(x) + Reshape(y) = Reshape(x + y), x and y of one shape; so for Squeeze
+add-of-reshapes: Add(Reshape[?r](?x), Reshape[?r](?y)) => Reshape[?r](Add(?x, ?y))
+  if same(?x, ?y) and activation(?x) and activation(?y)
+add-of-reshapes: Add(Squeeze[?r](?x), Squeeze[?r](?y)) => Squeeze[?r](Add(?x, ?y))
+  if same(?x, ?y) and activation(?x) and activation(?y)
 # Reshape(x; shape of x) = x
 reshape-same: ?y = Reshape(?x) => ?x if same(?x, ?y)
 # Expand(x) = x, x of that shape already

@@ -17,6 +17,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/ort_fusions.h"
 
 namespace quotient::timing {
 namespace {
@@ -84,10 +85,20 @@ class Parser {
     QUOTIENT_ASSIGN_OR_RETURN(const bool native, Boolean("native-storage"));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.partition.fuses_attention, Boolean("fuses-attention"));
     snapshot_.partition.storage = native ? kernels::Storage::kNative : kernels::Storage::kWide;
+    QUOTIENT_RETURN_IF_ERROR(ParseRuntime());
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.fingerprint, Text("fingerprint", kMaxFingerprintBytes));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.protocol, Integer("protocol", 0, kMaxProtocol));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.recorded_unix_s, Time("recorded"));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.engine, Text("engine", kMaxNameBytes));
+    return absl::OkStatus();
+  }
+
+  // Takes "runtime NAME", if it is there.
+  absl::Status ParseRuntime() {
+    if (!absl::StartsWith(rest_, "runtime ")) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(const std::string name, Text("runtime", kMaxNameBytes));
+    snapshot_.partition.runtime = kernels::FindRuntimeFusions(name);
+    if (snapshot_.partition.runtime == nullptr) return Error("runtime", "not known here");
     return absl::OkStatus();
   }
 
@@ -233,6 +244,10 @@ double RoundedUs(double us) {
   return absl::SimpleAtod(absl::StrFormat("%.5g", us), &rounded) ? rounded : us;
 }
 
+std::string RuntimeLine(const kernels::PartitionOptions& partition) {
+  return partition.runtime == nullptr ? "" : absl::StrCat("\nruntime ", partition.runtime->name());
+}
+
 }  // namespace
 
 Timing Rounded(const Timing& timing) {
@@ -247,14 +262,14 @@ Timing Rounded(const Timing& timing) {
 }
 
 std::string ToText(const Snapshot& snapshot) {
-  std::string text =
-      absl::StrCat("quotient-snapshot ", kFormat, "\ndevice ", snapshot.device, "\nthreads ",
-                   snapshot.partition.threads, "\nchannels-last ",
-                   snapshot.partition.channels_last ? "true" : "false", "\nnative-storage ",
-                   snapshot.partition.storage == kernels::Storage::kNative ? "true" : "false",
-                   "\nfuses-attention ", snapshot.partition.fuses_attention ? "true" : "false",
-                   "\nfingerprint ", snapshot.fingerprint, "\nprotocol ", snapshot.protocol,
-                   "\nrecorded ", RecordedTime(snapshot), "\nengine ", snapshot.engine, "\n");
+  std::string text = absl::StrCat(
+      "quotient-snapshot ", kFormat, "\ndevice ", snapshot.device, "\nthreads ",
+      snapshot.partition.threads, "\nchannels-last ",
+      snapshot.partition.channels_last ? "true" : "false", "\nnative-storage ",
+      snapshot.partition.storage == kernels::Storage::kNative ? "true" : "false",
+      "\nfuses-attention ", snapshot.partition.fuses_attention ? "true" : "false",
+      RuntimeLine(snapshot.partition), "\nfingerprint ", snapshot.fingerprint, "\nprotocol ",
+      snapshot.protocol, "\nrecorded ", RecordedTime(snapshot), "\nengine ", snapshot.engine, "\n");
   for (const auto& [key, timing] : snapshot.timings) {
     absl::StrAppend(&text, "kernel ", TimingText(timing), key, "\n");
   }

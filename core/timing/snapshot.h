@@ -6,10 +6,11 @@
 //
 //   quotient-snapshot 2
 //   device cpu
-//   threads 4                       these four are the device's kernels::PartitionOptions
+//   threads 4                       these are the device's kernels::PartitionOptions
 //   channels-last true
 //   native-storage false
 //   fuses-attention false
+//   runtime onnxruntime/16          only for runtimes that optimize graphs (RuntimeFusions)
 //   fingerprint cpu; ...
 //   protocol 4                      kProtocolVersion by which the kernels were timed
 //   recorded 2026-03-14T09:26:53Z

@@ -27,19 +27,6 @@ model::Tensor Filled(const model::TensorType& type, double value) {
   return tensor;
 }
 
-// The Transpose that stands for a change of layout: it moves as many elements, with the channels
-// made the last dimension.
-KernelSpec AsTranspose(const KernelSpec& reorder) {
-  KernelSpec spec = reorder;
-  spec.op = "Transpose";
-  const model::TensorType& type = spec.inputs[0].type;
-  model::Ints permutation = {0};
-  for (int64_t axis = 2; axis < type.rank(); ++axis) permutation.push_back(axis);
-  permutation.push_back(1);
-  spec.attributes.Set("perm", std::move(permutation));
-  return spec;
-}
-
 class Builder {
  public:
   explicit Builder(const KernelSpec& spec) : spec_(spec), operands_(AllOperands(spec)) {}
@@ -120,7 +107,6 @@ class Builder {
 }  // namespace
 
 absl::StatusOr<KernelGraph> GraphOfKernel(const KernelSpec& spec) {
-  if (spec.op == kReorderOp) return Builder(AsTranspose(spec)).Build();
   if (ops::FindOp(spec.op) == nullptr) {
     return absl::UnimplementedError(absl::StrCat("'", spec.op, "' is no operator"));
   }

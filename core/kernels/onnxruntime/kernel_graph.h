@@ -1,7 +1,6 @@
 #pragma once
 
-// The graph that a kernel is when it stands alone. One that changes a layout becomes a Transpose:
-// the blocked layouts of ONNX Runtime begin and end about where our own layouts do.
+// The graph that a kernel is when it stands alone.
 
 #include <vector>
 

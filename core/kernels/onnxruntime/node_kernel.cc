@@ -198,6 +198,32 @@ absl::StatusOr<KernelSpec> SpecOfNode(const onnx::RuntimeNode& node,
   return spec;
 }
 
+absl::StatusOr<KernelSpec> SpecOfReorder(const KernelSpec& reorder) {
+  constexpr int64_t kStep = 4;
+  // The most channels side by side on any processor. Blocked values are as large as that makes them
+  // on others, too.
+  constexpr int64_t kBlock = 16;
+  const model::TensorType& type = reorder.inputs[0].type;
+  const bool into_blocks = reorder.inputs[0].layout == Layout::kPlain;
+  if (type.rank() != 4 || type.dtype != DType::kFloat32 ||
+      (into_blocks && type.dims()[1] % kStep != 0)) {
+    return absl::UnimplementedError(
+        absl::StrCat("ONNX Runtime does not bring ", ToString(type), " into blocks"));
+  }
+  std::vector<int64_t> dims = type.dims();
+  const int64_t channels = dims[1];
+  dims[1] = (channels + kBlock - 1) / kBlock * kBlock;
+  const Operand plain{type}, blocked{model::StaticType(type.dtype, dims)};
+  KernelSpec spec = reorder;
+  spec.op =
+      absl::StrCat(kPrefix, "com.microsoft.nchwc:", into_blocks ? "ReorderInput" : "ReorderOutput");
+  spec.attributes.Set(kOpset, int64_t{1});
+  if (!into_blocks) spec.attributes.Set("channels", channels);
+  spec.inputs = {into_blocks ? plain : blocked};
+  spec.outputs = {into_blocks ? blocked : plain};
+  return spec;
+}
+
 bool IsNodeSpec(const KernelSpec& spec) { return absl::StartsWith(spec.op, kPrefix); }
 
 NodeModel ModelOfNode(const KernelSpec& spec) {

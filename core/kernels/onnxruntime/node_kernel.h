@@ -24,6 +24,11 @@ using Summaries = absl::flat_hash_map<std::string, OutputSummary>;
 absl::StatusOr<KernelSpec> SpecOfNode(const onnx::RuntimeNode& node,
                                       const onnx::RuntimeGraph& graph, const Summaries& values);
 
+// A change of layout (kReorderOp) as the node that does it: into ONNX Runtime's blocked layout
+// where the spec makes channels the last ones in memory, and out of it where it made them so.
+// UNIMPLEMENTED for values that ONNX Runtime does not bring into blocks.
+absl::StatusOr<KernelSpec> SpecOfReorder(const KernelSpec& reorder);
+
 // Whether a spec is of that kind. Other specs never are.
 bool IsNodeSpec(const KernelSpec& spec);
 

@@ -12,6 +12,7 @@
 #include "core/kernels/onnxruntime/timed_kernel.h"
 #include "core/kernels/onnxruntime/traced_file.h"
 #include "core/kernels/onnxruntime/written_graph.h"
+#include "core/kernels/ort_fusions.h"
 #include "core/os/memory.h"
 #include "core/os/program_folder.h"
 
@@ -23,7 +24,7 @@ constexpr char kLibrary[] = "libonnxruntime.so";
 
 // The version of the method by which kernels are timed. Raise it when timed_kernel.cc changes what
 // it measures.
-constexpr int kPricesVersion = 4;
+constexpr int kPricesVersion = 5;
 
 // Everything that a kernel's time depends on.
 DeviceFingerprint Fingerprint(const HelperClient& client, const CpuDescription& cpu, int threads) {
@@ -38,7 +39,7 @@ class OrtBackend : public Backend {
   OrtBackend(std::unique_ptr<HelperClient> client, DeviceFingerprint fingerprint, int threads)
       : client_(std::move(client)),
         fingerprint_(std::move(fingerprint)),
-        partition_{.threads = threads} {}
+        partition_{.threads = threads, .runtime = &OrtFusionsHere()} {}
 
   const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
   const PartitionOptions& partition() const override { return partition_; }

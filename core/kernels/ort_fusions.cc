@@ -1,0 +1,189 @@
+#include "core/kernels/ort_fusions.h"
+
+#include <algorithm>
+#include <span>
+
+#include "core/model/dtype.h"
+
+namespace quotient::kernels {
+namespace {
+
+using model::TensorType;
+
+// A row for each kernel that takes an activation, with those that it takes.
+struct Activations {
+  absl::string_view kernel;
+  std::span<const absl::string_view> taken;
+};
+constexpr absl::string_view kOfConv[] = {"Clip", "HardSigmoid", "HardSwish", "LeakyRelu",
+                                         "Relu", "Sigmoid",     "Tanh"};
+constexpr absl::string_view kOfGemm[] = {"Elu",  "HardSigmoid",    "LeakyRelu", "Relu",
+                                         "Selu", "Sigmoid",        "Softplus",  "Softsign",
+                                         "Tanh", "ThresholdedRelu"};
+constexpr Activations kActivations[] = {{"Conv", kOfConv}, {"Gemm", kOfGemm}};
+
+// Element-wise operators that have kernels for blocked values or take any order of elements.
+constexpr absl::string_view kUnaryInBlocks[] = {"Clip",      "Gelu", "HardSigmoid", "HardSwish",
+                                                "LeakyRelu", "Relu", "Sigmoid",     "Tanh"};
+
+bool IsIn(absl::string_view op, std::span<const absl::string_view> list) {
+  return std::ranges::find(list, op) != list.end();
+}
+
+bool TakesActivation(absl::string_view kernel, absl::string_view activation) {
+  return std::ranges::any_of(kActivations, [&](const Activations& row) {
+    return row.kernel == kernel && IsIn(activation, row.taken);
+  });
+}
+
+bool IsImage(const TensorType& type) {
+  return type.dtype == model::DType::kFloat32 && type.rank() == 4;
+}
+
+// The operand of a binary node beside the running value.
+const Operand& OtherOperand(const ElementwiseNode& node) { return node.inputs[1 - node.running]; }
+
+// Whether a factor or summand goes into the weights or the bias of a Conv. A factor may be a
+// number, but only without dimensions; a summand may not.
+bool GoesIntoConv(const ElementwiseNode& node) {
+  if (node.op != "Mul" && node.op != "Add") return false;
+  const Operand& other = OtherOperand(node);
+  if (!other.constant || node.running != 0) return false;
+  if (node.op == "Mul" && other.type.rank() == 0) return true;
+  return SpreadOf(other.type, node.output, 1) == Spread::kChannel;
+}
+
+bool FusesBehindConv(const ElementwiseNode& node) {
+  if (node.op == "BatchNormalization" || TakesActivation("Conv", node.op)) return true;
+  if (node.inputs.size() != 2) return false;
+  const bool is_sum = node.op == "Add" && !OtherOperand(node).constant && IsImage(node.output) &&
+                      OtherOperand(node).type == node.output;
+  return is_sum || GoesIntoConv(node);
+}
+
+// A bias makes a MatMul a Gemm, also that of more than two dimensions; a number becomes its alpha.
+bool FusesBehindMatMul(const ElementwiseNode& node) {
+  if (node.inputs.size() != 2) return false;
+  const Operand& other = OtherOperand(node);
+  if (node.op == "Add") {
+    return (other.constant && other.type.rank() == 1) ||
+           (node.output.rank() == 2 && other.type == node.output);
+  }
+  const bool scales = node.op == "Mul" || (node.op == "Div" && node.running == 0);
+  return scales && other.constant && other.type.elements() == 1;
+}
+
+bool IsRegularResize(const OperatorCall& call) {
+  const std::string mode = call.attributes.GetString("mode", "nearest");
+  const std::string transformation =
+      call.attributes.GetString("coordinate_transformation_mode", "half_pixel");
+  if (mode == "linear") return true;
+  return mode == "nearest" && transformation == "asymmetric" &&
+         call.attributes.GetString("nearest_mode", "round_prefer_floor") == "floor";
+}
+
+class OrtFusions final : public RuntimeFusions {
+ public:
+  // `block` is the number of channels that lie side by side in blocked layouts.
+  OrtFusions(absl::string_view name, int block) : name_(name), block_(block) {}
+
+  absl::string_view name() const override { return name_; }
+  bool Fuses(absl::string_view before, const ElementwiseNode& node) const override;
+  Blocking BlockingOf(const OperatorCall& call) const override;
+
+ private:
+  Blocking OfConv(const OperatorCall& call) const;
+  bool IsWholeBlocks(int64_t channels) const { return channels % block_ == 0; }
+
+  const absl::string_view name_;
+  const int block_;
+};
+
+bool OrtFusions::Fuses(absl::string_view before, const ElementwiseNode& node) const {
+  if (before == "Conv") return FusesBehindConv(node);
+  if (before == "MatMul") return FusesBehindMatMul(node);
+  if (before == "ConvTranspose") return node.op == "BatchNormalization";
+  if (before == "Gemm") return TakesActivation("Gemm", node.op);
+  // Behind the sum of a Conv, and behind the bias of a MatMul, which is a Gemm then.
+  if (before == "Add" && node.output.rank() == 4) return TakesActivation("Conv", node.op);
+  if (before == "Add" && node.output.rank() == 2) return TakesActivation("Gemm", node.op);
+  // x Sigmoid(x) is one kernel.
+  return before == "Sigmoid" && node.op == "Mul" && node.inputs.size() == 2 &&
+         OtherOperand(node).type == node.output;
+}
+
+Blocking OrtFusions::OfConv(const OperatorCall& call) const {
+  // What brings values into blocks takes channels by fours.
+  constexpr int64_t kStep = 4;
+  const std::vector<int64_t> weight = call.inputs[1].type.dims();
+  const int64_t filters = weight[0], read = weight[1];
+  const int64_t groups = call.attributes.GetInt("group", 1);
+  if (!call.inputs[1].constant) return Blocking::kNever;
+  if (groups == 1) {
+    if (read < block_) return Blocking::kFromPlain;
+    return read % kStep == 0 ? Blocking::kAlways : Blocking::kNever;
+  }
+  const bool depthwise = read == 1 && filters == groups;
+  const bool fits =
+      depthwise ? filters % kStep == 0 : IsWholeBlocks(read) && IsWholeBlocks(filters / groups);
+  return fits ? Blocking::kAlways : Blocking::kNever;
+}
+
+Blocking OrtFusions::BlockingOf(const OperatorCall& call) const {
+  if (!IsImage(call.output) || call.inputs.empty() || !IsImage(call.inputs[0].type)) {
+    return Blocking::kNever;
+  }
+  const int64_t channels = call.inputs[0].type.dims()[1];
+  const auto like_inputs_if = [](bool fits) {
+    return fits ? Blocking::kLikeInputs : Blocking::kNever;
+  };
+  if (call.op == "Conv") return OfConv(call);
+  if (call.op == "MaxPool" || call.op == "AveragePool" || call.op == "GlobalAveragePool" ||
+      call.op == "GlobalMaxPool") {
+    return IsWholeBlocks(channels) ? Blocking::kAlways : Blocking::kNever;
+  }
+  if (IsIn(call.op, kUnaryInBlocks) || call.op == "BatchNormalization" || call.op == "Pad") {
+    return Blocking::kLikeInputs;
+  }
+  if (call.op == "Add" || call.op == "Mul") {
+    return like_inputs_if(std::ranges::all_of(call.inputs, [&](const Operand& input) {
+      return !input.constant && input.type == call.output;
+    }));
+  }
+  if (call.op == "Concat") {
+    return like_inputs_if(call.attributes.GetInt("axis", 0) == 1 &&
+                          std::ranges::all_of(call.inputs, [&](const Operand& input) {
+                            return !input.constant && IsWholeBlocks(input.type.dims()[1]);
+                          }));
+  }
+  if (call.op == "Resize") return like_inputs_if(IsRegularResize(call));
+  return Blocking::kNever;
+}
+
+// As wide as the vectors of the processor.
+const OrtFusions& OfEight() {
+  static const auto& fusions = *new OrtFusions("onnxruntime/8", 8);
+  return fusions;
+}
+const OrtFusions& OfSixteen() {
+  static const auto& fusions = *new OrtFusions("onnxruntime/16", 16);
+  return fusions;
+}
+
+}  // namespace
+
+const RuntimeFusions& OrtFusionsHere() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f") == 0) return OfEight();
+#endif
+  return OfSixteen();
+}
+
+const RuntimeFusions* FindRuntimeFusions(absl::string_view name) {
+  for (const OrtFusions* fusions : {&OfEight(), &OfSixteen()}) {
+    if (fusions->name() == name) return fusions;
+  }
+  return nullptr;
+}
+
+}  // namespace quotient::kernels
