@@ -7,6 +7,7 @@
 #include "core/domain/slices.h"
 #include "core/domain/steps.h"
 #include "core/domain/tensor_egraph.h"
+#include "core/ops/window.h"
 
 namespace quotient::domain {
 namespace {
@@ -113,10 +114,34 @@ class Importer {
     while (!operands.empty() && Absent(operands.back())) operands.pop_back();
     CanonicalOrder(*ops::FindOp(node.op), operands);
     result_.domain->AllowOperator(node.op);
+    if (node.op == "Conv") DeclareSizesOfConv(node);
     const OpId word = result_.domain->Operator(node.op, node.attributes);
     QUOTIENT_ASSIGN_OR_RETURN(const ClassId cls, result_.egraph->Add(word, operands));
     Record(cls, {id, 0});
     return absl::OkStatus();
+  }
+
+  // A Conv fails if its window has no place, so a model that has run has an element wherever one of
+  // its Convs needs one, and each Conv has computed some.
+  void DeclareSizesOfConv(const model::Node& node) {
+    constexpr int kFirstSpatial = 2;
+    const model::TensorType& input = graph_.value(node.inputs[0]).type;
+    const model::TensorType& weight = graph_.value(node.inputs[1]).type;
+    const model::TensorType& output = graph_.value(node.outputs[0]).type;
+    if (!input.has_rank() || !output.has_rank() || !weight.is_static()) return;
+    for (int axis = kFirstSpatial; axis < output.rank(); ++axis) {
+      result_.domain->DeclareNotEmpty(output.dim(axis));
+    }
+    const std::vector<model::Dim> spatial(input.shape->begin() + kFirstSpatial, input.shape->end());
+    const std::vector<int64_t> dims = weight.dims();
+    const auto window = ops::ReadWindow(
+        node.attributes, model::Ints(dims.begin() + kFirstSpatial, dims.end()), spatial);
+    if (!window.ok()) return;
+    for (size_t axis = 0; axis < window->axes(); ++axis) {
+      if (window->Extent(axis) > window->Padding(axis)) {
+        result_.domain->DeclareNotEmpty(spatial[axis]);
+      }
+    }
   }
 
   bool Absent(ClassId cls) const { return result_.domain->data(*result_.egraph, cls).absent; }

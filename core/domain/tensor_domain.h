@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -134,6 +135,15 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // Records that the graph has this class as an output.
   void DeclareOutput(const EGraph& graph, ClassId id);
 
+  // Records that the model fails, or never runs, with this dimension 0.
+  void DeclareNotEmpty(const model::Dim& dim) {
+    if (!dim.symbol().empty()) never_empty_.insert(dim.symbol());
+  }
+  // Whether a dimension is at least 1 in every run of the model.
+  bool NeverEmpty(const model::Dim& dim) const {
+    return dim.is_number() ? dim.number() > 0 : never_empty_.contains(dim.symbol());
+  }
+
   // Refuses e-nodes, from now on, whose operators need a newer opset than `max_opset`. Operators
   // that the model itself uses are always allowed.
   void LimitOpset(int max_opset) { max_opset_ = max_opset; }
@@ -185,6 +195,7 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   std::vector<std::unique_ptr<const OpWord>> words_;  // Pointers, for stable addresses.
   absl::flat_hash_map<std::string, OpId> word_by_key_;
   absl::flat_hash_map<std::string, KindId> kind_by_name_;
+  absl::flat_hash_set<std::string> never_empty_;  // Symbols.
   absl::flat_hash_map<std::string, bool> used_by_model_;
   std::deque<ClassData> data_;  // By ClassId. A deque, so references survive growth.
   egraph::ClassLog<ClassData> log_;

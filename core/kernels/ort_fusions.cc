@@ -145,6 +145,10 @@ Blocking OrtFusions::BlockingOf(const OperatorCall& call) const {
   if (IsIn(call.op, kUnaryInBlocks) || call.op == "BatchNormalization" || call.op == "Pad") {
     return Blocking::kLikeInputs;
   }
+  if (call.op == "Mul" && call.inputs.size() == 2 && call.inputs[1].constant) {
+    // It becomes a depthwise Conv.
+    return like_inputs_if(SpreadOf(call.inputs[1].type, call.output, 1) == Spread::kChannel);
+  }
   if (call.op == "Add" || call.op == "Mul") {
     return like_inputs_if(std::ranges::all_of(call.inputs, [&](const Operand& input) {
       return !input.constant && input.type == call.output;

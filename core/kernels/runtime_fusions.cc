@@ -13,6 +13,22 @@ bool RunsAsEpilogue(const RuntimeFusions* runtime, absl::string_view main_op,
          runtime->Fuses(before, node);
 }
 
+namespace {
+
+// Whether the node becomes part of what computes its first input, which is blocked.
+bool GoesBehindBlocked(const model::Graph& graph, const model::Node& node,
+                       const std::vector<Operand>& inputs, const std::vector<bool>& blocked,
+                       const RuntimeFusions& fusions) {
+  if (node.inputs.empty() || !node.inputs[0].valid() || !blocked[node.inputs[0].value()]) {
+    return false;
+  }
+  const model::Node& before = graph.node(graph.value(node.inputs[0]).producer);
+  return RunsAsEpilogue(&fusions, before.op, before.op,
+                        {node.op, node.attributes, inputs, graph.value(node.outputs[0]).type});
+}
+
+}  // namespace
+
 std::vector<Blocking> BlockingOfNodes(const model::Graph& graph, const std::vector<bool>& runs,
                                       const RuntimeFusions& fusions) {
   std::vector<Blocking> blocking(graph.nodes.size(), Blocking::kNever);
@@ -23,7 +39,10 @@ std::vector<Blocking> BlockingOfNodes(const model::Graph& graph, const std::vect
     const std::vector<Operand> inputs = BareOperands(graph, node);
     blocking[i] =
         fusions.BlockingOf({node.op, node.attributes, inputs, graph.value(node.outputs[0]).type});
-    if (blocking[i] == Blocking::kLikeInputs) {
+    if (blocking[i] == Blocking::kNever &&
+        GoesBehindBlocked(graph, node, inputs, blocked, fusions)) {
+      blocking[i] = Blocking::kAlways;
+    } else if (blocking[i] == Blocking::kLikeInputs) {
       const bool all = std::ranges::all_of(node.inputs, [&](model::ValueId id) {
         return !id.valid() || graph.is_constant(id) || blocked[id.value()];
       });

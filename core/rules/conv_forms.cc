@@ -34,9 +34,10 @@ ClassId Depthwise(Terms& terms, ClassId x, std::optional<ClassId> scale,
   if (!type.has_rank() || type.rank() != kRank || type.dtype != model::DType::kFloat32) {
     return ClassId();
   }
-  // ONNX Runtime runs no Conv of an empty image.
+  // A Conv of an empty image fails.
   const std::optional<int64_t> channels = NumberAt(type, 1);
-  if (!channels || *channels < 1 || NumberAt(type, 2) == 0 || NumberAt(type, 3) == 0) {
+  if (!channels || *channels < 1 || !terms.NeverEmpty(type.dim(2)) ||
+      !terms.NeverEmpty(type.dim(3))) {
     return ClassId();
   }
   const Convolution conv{.group = *channels,

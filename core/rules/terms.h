@@ -68,6 +68,7 @@ class Terms {
   // Whether there may be e-nodes of an operator of the table. Others are refused, but operands that
   // were made for them stay.
   bool Allows(absl::string_view name) const { return domain_.Allows(*ops::FindOp(name)); }
+  bool NeverEmpty(const model::Dim& dim) const { return domain_.NeverEmpty(dim); }
   // TensorDomain::AllowsOpset
   bool AllowsOpset(int since) const { return domain_.AllowsOpset(since); }
 

@@ -58,6 +58,24 @@ TEST(RepeatNodesTest, LayoutsOfInputsAndOutputsAreNotRepeated) {
   EXPECT_THAT(repeated.outputs, ElementsAre("c__0"));
 }
 
+TEST(RepeatNodesTest, AShapeFreesTheResultsOfEachCopy) {
+  const auto model = ModelFromText(R"(<ir_version: 8, opset_import: ["com.microsoft" : 1]>
+    g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+      m = com.microsoft.BiasGelu(x, w)
+      y = com.microsoft.FastGelu(m)
+    })");
+  ASSERT_OK_AND_ASSIGN(
+      const RepeatedModel repeated,
+      RepeatNodes(model.SerializeAsString(), 2, Borders::kRepeated, Results::kFreed));
+  const ::onnx::ModelProto proto = ParseBytes(repeated.bytes);
+  EXPECT_THAT(Nodes(proto), ElementsAre("BiasGelu(x,w__0) -> m__0", "FastGelu(m__0) -> y__0",
+                                        "Shape(y__0) -> shape of y__0", "BiasGelu(x,w__1) -> m__1",
+                                        "FastGelu(m__1) -> y__1", "Shape(y__1) -> shape of y__1"));
+  EXPECT_THAT(repeated.outputs, ElementsAre("y__0"));
+  ASSERT_EQ(proto.opset_import_size(), 2);
+  EXPECT_EQ(proto.opset_import(1).domain(), "");
+}
+
 TEST(RepeatNodesTest, AModelWithoutNodesHasNothingToRepeat) {
   const auto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 13]>
     g (float[2] x) => (float[2] x) {})");

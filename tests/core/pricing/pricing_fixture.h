@@ -25,6 +25,9 @@ namespace quotient::pricing {
 
 class PricingTest : public ::testing::Test {
  protected:
+  explicit PricingTest(kernels::PartitionOptions partition = {.fuses_attention = true})
+      : model_(partition) {}
+
   // Imports the graph with these lines, and finds the kernels of all e-nodes. Comes first.
   void Import(absl::string_view lines) {
     model::Graph graph = testing::MustParse(absl::StrCat("graph g {\n", lines, "\n}"));
@@ -95,7 +98,7 @@ class PricingTest : public ::testing::Test {
   }
 
   // Prices are set before Import.
-  ScriptedModel model_{kernels::PartitionOptions{.fuses_attention = true}};
+  ScriptedModel model_;
 
  private:
   struct World {
@@ -103,7 +106,7 @@ class PricingTest : public ::testing::Test {
         : tensors(std::move(graph)),
           prices(model),
           costs(&prices, /*constant_footprint_log2=*/0),
-          operands(tensors),
+          operands(tensors, costs.partition()),
           kernels(tensors, operands, &costs) {}
 
     domain::TensorEGraph tensors;
@@ -124,7 +127,7 @@ class PricingTest : public ::testing::Test {
         if (word.sort != domain::OpWord::Sort::kOperator) continue;
         const ENodeContent content = kernels().ContentOf(node, kernels().HashOf(node));
         enodes_[node.value()] = {content.kernel, tensors().Original(node).node.valid(),
-                                 content.main};
+                                 content.main, content.is_left, content.blocking};
       }
     }
   }

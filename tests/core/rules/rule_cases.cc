@@ -79,8 +79,8 @@ const std::vector<RuleCase>& RuleCases() {
   static const auto& all = *[] {
     auto* cases = new std::vector<RuleCase>;
     for (const char* family :
-         {"algebra", "attention", "attention_forms", "conv", "layout", "matmul", "picks", "pool",
-          "quantized", "reduction", "rotary", "transformer"}) {
+         {"algebra", "attention", "attention_forms", "conv", "conv_forms", "layout", "matmul",
+          "picks", "pool", "quantized", "reduction", "rotary", "transformer"}) {
       Reader(absl::StrCat("tests/core/rules/cases/", family, ".txt"), cases).Read();
     }
     return cases;

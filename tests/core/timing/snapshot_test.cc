@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "core/base/digest.h"
 #include "core/base/rng.h"
+#include "core/kernels/ort_fusions.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::timing {
@@ -58,6 +59,18 @@ Snapshot Example() {
 }
 
 TEST(SnapshotTest, IsWrittenAsDocumented) { EXPECT_EQ(ToText(Example()), Sealed(kContent)); }
+
+TEST(SnapshotTest, NamesARuntimeThatOptimizesGraphs) {
+  Snapshot snapshot = Example();
+  snapshot.partition.runtime = kernels::FindRuntimeFusions("onnxruntime/8");
+  const std::string text = ToText(snapshot);
+  EXPECT_THAT(text, HasSubstr("fuses-attention false\nruntime onnxruntime/8\nfingerprint"));
+  ASSERT_OK_AND_ASSIGN(const Snapshot read, ParseSnapshot(text));
+  EXPECT_EQ(read.partition.runtime, snapshot.partition.runtime);
+  const std::string other = Sealed(absl::StrReplaceAll(
+      kContent, {{"fuses-attention false\n", "fuses-attention false\nruntime other/8\n"}}));
+  EXPECT_THAT(ParseSnapshot(other), HasReason(Reason::kOptionInvalid));
+}
 
 TEST(SnapshotTest, IsReadBack) {
   ASSERT_OK_AND_ASSIGN(const Snapshot back, ParseSnapshot(Sealed(kContent)));

@@ -316,5 +316,37 @@ TEST_F(NodeKernelTest, ConstantFloatsAreLikeWeights) {
   }
 }
 
+// The channels of blocked values are filled up to whole blocks.
+TEST(ReorderTest, AChangeOfLayoutIsANodeOfOnnxRuntime) {
+  const model::TensorType type =
+      model::StaticType(DType::kFloat32, std::vector<int64_t>{1, 24, 5, 7});
+  const model::TensorType whole =
+      model::StaticType(DType::kFloat32, std::vector<int64_t>{1, 32, 5, 7});
+  ASSERT_OK_AND_ASSIGN(
+      const KernelSpec in,
+      SpecOfReorder(MakeReorder(type, Layout::kPlain, Layout::kChannelsLast, 2, Storage::kWide)));
+  EXPECT_EQ(in.op, "ort:com.microsoft.nchwc:ReorderInput");
+  EXPECT_EQ(in.inputs[0].type, type);
+  EXPECT_EQ(in.outputs[0].type, whole);
+  EXPECT_EQ(in.threads, 2);
+  EXPECT_TRUE(IsNodeSpec(in));
+  ASSERT_OK_AND_ASSIGN(
+      const KernelSpec out,
+      SpecOfReorder(MakeReorder(type, Layout::kChannelsLast, Layout::kPlain, 2, Storage::kWide)));
+  EXPECT_EQ(out.op, "ort:com.microsoft.nchwc:ReorderOutput");
+  EXPECT_EQ(out.attributes.GetInt("channels", 0), 24);
+  EXPECT_EQ(out.inputs[0].type, whole);
+  EXPECT_EQ(out.outputs[0].type, type);
+}
+
+TEST(ReorderTest, WhatIsNeverBlockedIsRefused) {
+  const auto into_blocks = [](std::vector<int64_t> dims) {
+    return SpecOfReorder(MakeReorder(model::StaticType(DType::kFloat32, dims), Layout::kPlain,
+                                     Layout::kChannelsLast, 1, Storage::kWide));
+  };
+  EXPECT_THAT(into_blocks({1, 6, 5, 7}), StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(into_blocks({1, 8, 5}), StatusIs(absl::StatusCode::kUnimplemented));
+}
+
 }  // namespace
 }  // namespace quotient::kernels::onnxruntime
