@@ -72,16 +72,22 @@ class Admission {
  private:
   absl::Status CheckSpec(const JobSpec& spec) const;
   absl::Status CheckBlobs(const JobSpec& spec) const;
+  // Returns the job of the request on this device, which is not in the store yet.
+  Job NewJob(const JobSpec& spec, const optimize::DeviceIdentity& device) const;
   // Decides between the job of an earlier request, a job of the same content and a new job. The
-  // earlier one is found even if the device is not there any more.
+  // earlier one is found even if there is no `job`, because the device is not there any more. A
+  // result of the job `spent` is not used.
   absl::StatusOr<Admitted> Admit(Ledger::Edit& edit, const SubmitRequest& request,
-                                 const absl::StatusOr<optimize::DeviceIdentity>& device) const;
+                                 const absl::StatusOr<Job>& job, const std::string& spent) const;
+  // Returns the id of the job whose result the request would get, if that result is not all there
+  // any more; else nothing. Reads the result's blobs, unless they were verified before.
+  absl::StatusOr<std::string> FindSpent(const absl::StatusOr<Job>& job) const;
   // The job of an earlier submission with this id; null if there is none. REQUEST_ID_REUSED if that
   // had another content.
   absl::StatusOr<std::optional<Job>> FindEarlier(JobTransaction& store,
                                                  const std::string& request_id,
                                                  const std::string& payload) const;
-  absl::StatusOr<bool> HasReusableResult(const Job& job) const;
+  absl::StatusOr<bool> HasBlobs(const JobResult& result) const;
   // Adds the job, as a new one with a new id.
   absl::StatusOr<Job> AddJob(Ledger::Edit& edit, Job job) const;
 

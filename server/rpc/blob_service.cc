@@ -1,5 +1,6 @@
 #include "server/rpc/blob_service.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/digest.h"
+#include "server/rpc/peer.h"
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
@@ -39,12 +41,12 @@ absl::Status BlobService::Missing(const v1::FindMissingRequest& request,
   return absl::OkStatus();
 }
 
-grpc::Status BlobService::StartUpload(grpc::ServerContext* /*context*/,
+grpc::Status BlobService::StartUpload(grpc::ServerContext* context,
                                       const v1::StartUploadRequest* request,
                                       v1::StartUploadResponse* response) {
   const absl::StatusOr<BlobId> id = wire::FromProto(request->blob());
   if (!id.ok()) return ToGrpc(id.status());
-  const absl::StatusOr<jobs::UploadTicket> ticket = uploads_.Start(*id);
+  const absl::StatusOr<jobs::UploadTicket> ticket = uploads_.Start(*id, PeerHost(context->peer()));
   if (!ticket.ok()) return ToGrpc(ticket.status());
   response->set_upload_id(ticket->upload_id);
   response->set_committed_offset(ticket->committed_offset);
@@ -113,15 +115,15 @@ absl::Status BlobService::Send(const v1::DownloadRequest& request, StreamSlots::
     return absl::OutOfRangeError("offset outside of the blob");
   }
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> blob, blobs_.Open(id));
-  absl::string_view rest = blob->bytes().substr(static_cast<size_t>(request.offset()));
   v1::DownloadResponse response;
-  while (!rest.empty()) {
-    const absl::string_view chunk = rest.substr(0, static_cast<size_t>(limits_.max_chunk_bytes));
-    response.set_data(chunk.data(), chunk.size());
+  for (int64_t offset = request.offset(); offset < id.size_bytes;) {
+    const int64_t size = std::min(limits_.max_chunk_bytes, id.size_bytes - offset);
+    QUOTIENT_ASSIGN_OR_RETURN(*response.mutable_data(),
+                              blob->Read(offset, static_cast<size_t>(size)));
     if (!slot.AwaitPeer([&] { return writer.Write(response); })) {
       return absl::CancelledError("the client is gone");
     }
-    rest.remove_prefix(chunk.size());
+    offset += size;
   }
   return absl::OkStatus();
 }

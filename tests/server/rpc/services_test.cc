@@ -7,6 +7,8 @@
 #include <prometheus/text_serializer.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -272,6 +274,28 @@ TEST_F(ServicesTest, PagesAreBoundedInBytes) {
   ASSERT_EQ(jobs.size(), static_cast<size_t>(kJobs));
   EXPECT_EQ(jobs.back().name(), "jobs/long0");
   EXPECT_THAT(wire::FromProto(jobs[0].error()), HasReason(Reason::kInternal));
+}
+
+TEST_F(ServicesTest, ADamagedBlobIsNotSentAndThenIsMissing) {
+  const BlobId id = BlobId::Of("hello");
+  const std::string path = blobs_->PathOf(id.digest);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path) << "jello";
+  v1::DownloadRequest request;
+  *request.mutable_blob() = wire::ToProto(id);
+  {
+    v1::DownloadResponse response;
+    grpc::ClientContext context;
+    const auto reader = blobs_stub_->Download(&context, request);
+    EXPECT_FALSE(reader->Read(&response));
+    EXPECT_THAT(Status(reader->Finish()), HasReason(Reason::kBlobCorrupt));
+  }
+  v1::FindMissingRequest find;
+  *find.add_blobs() = request.blob();
+  v1::FindMissingResponse missing;
+  grpc::ClientContext context;
+  ASSERT_OK(Status(blobs_stub_->FindMissing(&context, find, &missing)));
+  EXPECT_EQ(missing.missing_size(), 1);
 }
 
 TEST_F(ServicesTest, CancelEndsARunningJob) {
