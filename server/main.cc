@@ -4,10 +4,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,12 +27,12 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/os/atomic_file.h"
+#include "core/os/cpu_quota.h"
 #include "core/os/environment.h"
 #include "core/os/guarded_main.h"
+#include "core/os/memory.h"
 #include "core/os/openmp_environment.h"
 #include "core/os/random_id.h"
-#include "core/timing/rule_store.h"
-#include "core/timing/store.h"
 #include "server/config/flags.h"
 #include "server/jobs/admission.h"
 #include "server/jobs/checkpoints.h"
@@ -50,13 +52,10 @@
 #include "server/rpc/model_service.h"
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
+#include "server/signals.h"
 #include "server/store/disk/blob_scrubber.h"
-#include "server/store/disk/blob_store.h"
-#include "server/store/disk/checkpoint_store.h"
-#include "server/store/disk/data_directory.h"
 #include "server/store/disk/run_record.h"
-#include "server/store/disk/upload_store.h"
-#include "server/store/sqlite/job_store.h"
+#include "server/stores.h"
 #include "server/worker/core_runner.h"
 #include "server/worker/worker_pool.h"
 
@@ -67,49 +66,6 @@ constexpr int kExitUsage = 2;
 constexpr int64_t kUploadLifeMs = int64_t{24} * 3600 * 1000;
 constexpr int64_t kEmptyUploadLifeMs = int64_t{10} * 60 * 1000;
 constexpr int64_t kDamagedLifeMs = int64_t{7} * 24 * 3600 * 1000;
-
-// Everything that outlives the process. Each store may use those before it.
-struct Stores {
-  std::unique_ptr<store::DataDirectory> directory;
-  std::unique_ptr<jobs::JobStore> jobs;
-  std::unique_ptr<store::DiskBlobStore> blobs;
-  std::unique_ptr<jobs::UploadStore> uploads;
-  std::unique_ptr<jobs::CheckpointStore> checkpoints;
-  std::unique_ptr<timing::TimingStore> timings;
-  std::unique_ptr<timing::RuleStore> rules;
-};
-
-store::UploadLimits LimitsOfUploads(const config::ServerFlags& flags) {
-  return {.max_open = static_cast<int>(flags.max_uploads),
-          .max_open_per_client = static_cast<int>(flags.max_uploads_per_client),
-          .max_bytes_per_client = flags.max_upload_bytes_per_client};
-}
-
-absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics* metrics) {
-  const Clock& clock = Clock::System();
-  Stores stores;
-  QUOTIENT_ASSIGN_OR_RETURN(stores.directory, store::DataDirectory::Open(flags.data_dir));
-  QUOTIENT_ASSIGN_OR_RETURN(stores.jobs,
-                            store::OpenSqliteJobStore(stores.directory->database_path(), &clock));
-  stores.jobs = ops::NewMeteredJobStore(std::move(stores.jobs), &clock, metrics);
-  const store::DiskLimits limits{.max_blob_bytes = flags.max_blob_bytes,
-                                 .min_free_bytes = flags.min_free_bytes};
-  QUOTIENT_ASSIGN_OR_RETURN(
-      stores.blobs, store::DiskBlobStore::Open(stores.directory->blobs_path(), limits, [metrics] {
-        metrics->Add(ops::MetricId::kDamagedBlobs, {});
-      }));
-  QUOTIENT_ASSIGN_OR_RETURN(
-      stores.uploads, store::DiskUploadStore::Open(stores.directory->uploads_path(),
-                                                   stores.blobs.get(), LimitsOfUploads(flags)));
-  stores.uploads = ops::NewMeteredUploadStore(std::move(stores.uploads), metrics);
-  QUOTIENT_ASSIGN_OR_RETURN(
-      stores.checkpoints,
-      store::DiskCheckpointStore::Open(stores.directory->checkpoints_path(), stores.blobs.get()));
-  QUOTIENT_ASSIGN_OR_RETURN(stores.timings,
-                            timing::OpenFileStore(stores.directory->timings_path()));
-  stores.rules = std::make_unique<timing::RuleStore>(stores.directory->rules_path());
-  return stores;
-}
 
 os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
   os::Environment environment = os::ReadEnvironment(environ);
@@ -140,12 +96,21 @@ absl::Status CheckLibrary(const config::ServerFlags& flags, optimize::Devices* d
                   "--onnxruntime");
 }
 
+// Threads that the control group lets run all of the time, if there are fewer than processors; else
+// 0. A thread more would be stopped in each period, and what it measures with it.
+int ThreadsInQuota() {
+  const std::optional<double> quota = os::CpuQuota();
+  if (!quota.has_value() || *quota >= optimize::Options().ThreadsToUse()) return 0;
+  return std::max(1, static_cast<int>(*quota));
+}
+
 // The job queue: the ledger, its observers, and admission and dispatch, which write to it.
 struct Queue {
   Queue(const config::ServerFlags& flags, const Stores& stores,
         const std::map<jobs::JobState, int64_t>& present, optimize::Devices* devices,
         ops::Metrics* metrics)
-      : limits{.max_queued = static_cast<int>(flags.max_queued_jobs)},
+      : limits{.max_queued = static_cast<int>(flags.max_queued_jobs),
+               .default_threads = ThreadsInQuota()},
         ledger(stores.jobs.get()),
         hub(&Clock::System()),
         meter(ops::NewJobMeter(metrics)),
@@ -229,7 +194,9 @@ struct Services {
   Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
       : blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
         models(workers->runner.get()),
-        optimizer(&queue->admission, stores.jobs.get(), &queue->hub),
+        optimizer({.count = static_cast<int>(flags.max_watches),
+                   .per_peer = static_cast<int>(flags.max_watches_per_client)},
+                  &queue->admission, stores.jobs.get(), &queue->hub, &Clock::System()),
         capabilities(MakeCapabilities(flags, blob_limits, queue->limits)) {}
 
   const rpc::BlobLimits blob_limits;
@@ -303,30 +270,8 @@ std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, cons
   };
 }
 
-// Blocks SIGTERM and SIGINT in all threads, so that WaitForSignal can receive them. Must be called
-// before any thread is started.
-sigset_t BlockSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
-
-// Returns the signal's number.
-int WaitForSignal(const sigset_t& signals) {
-  int number = 0;
-  sigwait(&signals, &number);
-  // A second signal kills the process: its sender does not want to wait for the drain.
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-  Log().info("signal {}: draining", number);
-  return number;
-}
-
-// Whoever routes calls to this server, such as a load balancer, learns only after a while that it is
-// not ready any more. Until then calls are answered as before. A person who ends the server has
+// Whoever routes calls to this server, such as a load balancer, learns only after a while that it
+// is not ready any more. Until then calls are answered as before. A person who ends the server has
 // nothing to wait for.
 void AwaitEndpoints(const config::ServerFlags& flags, int signal_number,
                     const absl::Status& failure) {
@@ -369,6 +314,7 @@ absl::StatusOr<const store::RunRecord*> Recover(const Stores& stores, Queue* que
 }
 
 absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
+  os::DivideMemory(static_cast<int>(flags.workers));
   ops::Metrics metrics;
   ops::Readiness readiness(&metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));

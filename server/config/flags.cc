@@ -38,6 +38,8 @@ const Flag kFlags[] = {
     {"max-blob-bytes", "N", &ServerFlags::max_blob_bytes, "largest file of a model"},
     {"min-free-bytes", "N", &ServerFlags::min_free_bytes,
      "take no uploads while the disk has less free than this"},
+    {"max-watches", "N", &ServerFlags::max_watches, "clients that watch a job at once"},
+    {"max-watches-per-client", "N", &ServerFlags::max_watches_per_client, "those of one machine"},
     {"max-uploads", "N", &ServerFlags::max_uploads, "uploads in progress; more have to wait"},
     {"max-uploads-per-client", "N", &ServerFlags::max_uploads_per_client, "those of one machine"},
     {"max-upload-bytes-per-client", "N", &ServerFlags::max_upload_bytes_per_client,
@@ -87,7 +89,8 @@ absl::Status SetValue(const Flag& flag, absl::string_view text, ServerFlags* fla
 absl::Status Validate(const ServerFlags& flags) {
   if (flags.workers < 1 || flags.workers > 64) return Invalid("workers", "1 to 64");
   if (flags.data_dir.empty()) return Invalid("data-dir", "empty");
-  for (const char* name : {"max-queued-jobs", "max-uploads", "max-uploads-per-client"}) {
+  for (const char* name : {"max-queued-jobs", "max-uploads", "max-uploads-per-client",
+                           "max-watches", "max-watches-per-client"}) {
     const auto field = std::get<int64_t ServerFlags::*>(FindFlag(name)->field);
     if (flags.*field > std::numeric_limits<int>::max()) return Invalid(name, "too large");
   }

@@ -21,6 +21,8 @@ struct ServerFlags {
   int64_t max_queued_jobs = 1000;
   int64_t max_blob_bytes = int64_t{16} << 30;
   int64_t min_free_bytes = int64_t{256} << 20;
+  int64_t max_watches = 10'000;
+  int64_t max_watches_per_client = 1000;
   int64_t max_uploads = 512;
   int64_t max_uploads_per_client = 128;
   int64_t max_upload_bytes_per_client = int64_t{64} << 30;

@@ -70,10 +70,7 @@ absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
   QUOTIENT_RETURN_IF_ERROR(CheckSpec(request.spec));
   QUOTIENT_RETURN_IF_ERROR(CheckName("request_id", request.request_id));
   QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec));
-  const absl::StatusOr<optimize::DeviceIdentity> device =
-      dependencies_.identify(request.spec.options);
-  const absl::StatusOr<Job> job = device.ok() ? absl::StatusOr<Job>(NewJob(request.spec, *device))
-                                              : absl::StatusOr<Job>(device.status());
+  const absl::StatusOr<Job> job = NewJob(request.spec);
   // Blobs are looked at before the ledger is locked, since nobody else should wait for the disk.
   std::string spent;
   if (!request.skip_cache_lookup) {
@@ -138,9 +135,13 @@ absl::StatusOr<std::optional<Job>> Admission::FindEarlier(JobTransaction& store,
   return job;
 }
 
-Job Admission::NewJob(const JobSpec& spec, const optimize::DeviceIdentity& device) const {
-  Job job{.spec = spec, .device_fingerprint = device.fingerprint};
-  job.spec.options.device = device.name;
+absl::StatusOr<Job> Admission::NewJob(const JobSpec& spec) const {
+  Job job{.spec = spec};
+  optimize::Options& options = job.spec.options;
+  if (options.threads == 0) options.threads = limits_.default_threads;
+  QUOTIENT_ASSIGN_OR_RETURN(const optimize::DeviceIdentity device, dependencies_.identify(options));
+  options.device = device.name;
+  job.device_fingerprint = device.fingerprint;
   job.action_key = ActionKey(job.spec, {dependencies_.engine_version, job.device_fingerprint});
   return job;
 }

@@ -21,6 +21,8 @@ struct AdmissionLimits {
   int max_queued = 1000;          // Waiting jobs. Further ones are refused with QUEUE_FULL.
   int max_external_files = 4096;  // Per model.
   int64_t max_model_bytes = int64_t{64} << 30;
+  // Threads of jobs that leave the number to the server; 0 leaves it to the core.
+  int default_threads = 0;
 };
 
 struct SubmitRequest {
@@ -72,8 +74,9 @@ class Admission {
  private:
   absl::Status CheckSpec(const JobSpec& spec) const;
   absl::Status CheckBlobs(const JobSpec& spec) const;
-  // Returns the job of the request on this device, which is not in the store yet.
-  Job NewJob(const JobSpec& spec, const optimize::DeviceIdentity& device) const;
+  // Returns the job of the request, with what the server decides, which is not in the store yet.
+  // Errors are those of identifying the device.
+  absl::StatusOr<Job> NewJob(const JobSpec& spec) const;
   // Decides between the job of an earlier request, a job of the same content and a new job. The
   // earlier one is found even if there is no `job`, because the device is not there any more. A
   // result of the job `spent` is not used.

@@ -20,9 +20,9 @@ class Blob {
  public:
   virtual ~Blob() = default;
   virtual absl::string_view bytes() const = 0;
-  // A copy of some of the bytes. Unlike `bytes`, this returns BLOB_CORRUPT if the disk cannot read
-  // them.
-  virtual absl::StatusOr<std::string> Read(int64_t offset, size_t size) const = 0;
+  // Whether some of the bytes that were read so far are zeros because the disk could not read them.
+  // Whoever has used them must ask this at the end.
+  virtual bool damaged() const = 0;
   // Gives back the memory that the bytes take until they are used again, where it can.
   virtual void Release() const {}
 };

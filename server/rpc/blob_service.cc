@@ -1,6 +1,5 @@
 #include "server/rpc/blob_service.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -18,8 +17,14 @@ constexpr int kMaxDigestsPerCall = 1000;
 
 absl::Status Malformed(absl::string_view message) { return absl::InvalidArgumentError(message); }
 
+absl::Status Unreadable(const BlobId& id) {
+  return MakeError(Reason::kBlobCorrupt,
+                   absl::StrCat("the server's disk cannot read blob ", id.Text()));
+}
+
 absl::Status NoSlot() {
-  return MakeError(Reason::kQueueFull, "too many uploads and downloads at once");
+  return MakeError(Reason::kQueueFull,
+                   "too many uploads and downloads at once, in all or of this client");
 }
 
 }  // namespace
@@ -57,7 +62,7 @@ grpc::Status BlobService::StartUpload(grpc::ServerContext* context,
 grpc::Status BlobService::Upload(grpc::ServerContext* context,
                                  grpc::ServerReader<v1::UploadRequest>* reader,
                                  v1::UploadResponse* response) {
-  const auto slot = slots_.TryTake([context] { context->TryCancel(); });
+  const auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
   if (slot == nullptr) return ToGrpc(NoSlot());
   return ToGrpc(Receive(*reader, *slot, response));
 }
@@ -103,7 +108,7 @@ grpc::Status BlobService::QueryUpload(grpc::ServerContext* /*context*/,
 
 grpc::Status BlobService::Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                                    grpc::ServerWriter<v1::DownloadResponse>* writer) {
-  const auto slot = slots_.TryTake([context] { context->TryCancel(); });
+  const auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
   if (slot == nullptr) return ToGrpc(NoSlot());
   return ToGrpc(Send(*request, *slot, *writer));
 }
@@ -116,14 +121,15 @@ absl::Status BlobService::Send(const v1::DownloadRequest& request, StreamSlots::
   }
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> blob, blobs_.Open(id));
   v1::DownloadResponse response;
-  for (int64_t offset = request.offset(); offset < id.size_bytes;) {
-    const int64_t size = std::min(limits_.max_chunk_bytes, id.size_bytes - offset);
-    QUOTIENT_ASSIGN_OR_RETURN(*response.mutable_data(),
-                              blob->Read(offset, static_cast<size_t>(size)));
+  absl::string_view rest = blob->bytes().substr(static_cast<size_t>(request.offset()));
+  while (!rest.empty()) {
+    const absl::string_view chunk = rest.substr(0, static_cast<size_t>(limits_.max_chunk_bytes));
+    response.set_data(chunk.data(), chunk.size());
+    if (blob->damaged()) return Unreadable(id);
     if (!slot.AwaitPeer([&] { return writer.Write(response); })) {
       return absl::CancelledError("the client is gone");
     }
-    offset += size;
+    rest.remove_prefix(chunk.size());
   }
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@
 #include "core/os/files.h"
 #include "core/os/random_id.h"
 #include "server/store/disk/blob_check.h"
+#include "server/store/disk/read_faults.h"
 
 namespace quotient::store {
 namespace {
@@ -30,20 +31,15 @@ constexpr int64_t kReadBytes = 1 << 20;
 
 class MappedBlob : public jobs::Blob {
  public:
-  MappedBlob(const BlobId& id, os::Fd fd, std::unique_ptr<os::MappedFile> file)
-      : id_(id), fd_(std::move(fd)), file_(std::move(file)) {}
+  explicit MappedBlob(std::unique_ptr<os::MappedFile> file)
+      : file_(std::move(file)), range_(file_->bytes()) {}
   absl::string_view bytes() const override { return file_->bytes(); }
-  absl::StatusOr<std::string> Read(int64_t offset, size_t size) const override {
-    absl::StatusOr<std::string> bytes = os::ReadFullyAt(fd_, offset, size, id_.Text());
-    if (!bytes.ok()) return MakeError(Reason::kBlobCorrupt, bytes.status().message());
-    return bytes;
-  }
+  bool damaged() const override { return range_.failed(); }
   void Release() const override { file_->Release(); }
 
  private:
-  const BlobId id_;
-  const os::Fd fd_;
   const std::unique_ptr<os::MappedFile> file_;
+  const WatchedRange range_;  // Declared last: the file is mapped as long as it lives.
 };
 
 absl::Status RemoveFiles(const std::string& folder) {
@@ -136,9 +132,9 @@ absl::StatusOr<std::shared_ptr<const jobs::Blob>> DiskBlobStore::Open(const Blob
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
   if (!present) return NoBlob(id);
   QUOTIENT_RETURN_IF_ERROR(VerifyOnce(id));
-  QUOTIENT_ASSIGN_OR_RETURN(os::Fd fd, os::OpenFile(PathOf(id.digest), O_RDONLY));
+  QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(PathOf(id.digest), O_RDONLY));
   QUOTIENT_ASSIGN_OR_RETURN(auto file, os::MappedFile::Map(fd, id.Text()));
-  return std::make_shared<MappedBlob>(id, std::move(fd), std::move(file));
+  return std::make_shared<MappedBlob>(std::move(file));
 }
 
 absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {

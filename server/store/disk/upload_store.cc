@@ -24,6 +24,7 @@ namespace quotient::store {
 namespace {
 
 constexpr char kStateSuffix[] = ".state";
+constexpr int64_t kReadAgainBytes = 1 << 20;
 
 std::string StatePath(absl::string_view path) { return absl::StrCat(path, kStateSuffix); }
 
@@ -52,7 +53,9 @@ class DiskUploadWriter : public jobs::UploadWriter {
   }
 
   ~DiskUploadWriter() override {
-    Flush().IgnoreError();
+    if (Flush().ok() && !finished_) {
+      store_.KeepHashed(where_.upload_id, {written_, std::move(digester_)});
+    }
     store_.table_.AddWriter(where_.upload_id, -1);
   }
 
@@ -152,6 +155,31 @@ std::shared_ptr<DiskUploadStore::Turn> DiskUploadStore::TurnOf(absl::string_view
   return turn;
 }
 
+void DiskUploadStore::KeepHashed(absl::string_view upload_id, Hashed hashed) {
+  absl::MutexLock lock(&mutex_);
+  // Not of an upload that was removed meanwhile.
+  if (turns_.contains(upload_id))
+    hashed_.insert_or_assign(std::string(upload_id), std::move(hashed));
+}
+
+absl::StatusOr<Digester> DiskUploadStore::TakeHashed(absl::string_view upload_id, const os::Fd& fd,
+                                                     int64_t size) {
+  {
+    absl::MutexLock lock(&mutex_);
+    auto kept = hashed_.extract(upload_id);
+    if (!kept.empty() && kept.mapped().offset == size) return std::move(kept.mapped().digester);
+  }
+  Digester digester;
+  for (int64_t offset = 0; offset < size;) {
+    const int64_t count = std::min(kReadAgainBytes, size - offset);
+    QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes,
+                              os::ReadFullyAt(fd, offset, static_cast<size_t>(count), upload_id));
+    digester.Update(absl::string_view(bytes));
+    offset += count;
+  }
+  return digester;
+}
+
 void DiskUploadStore::Remove(absl::string_view upload_id) {
   const absl::StatusOr<std::string> path = PathOf(upload_id);
   if (!path.ok()) return;
@@ -160,6 +188,7 @@ void DiskUploadStore::Remove(absl::string_view upload_id) {
   unlink(StatePath(*path).c_str());
   table_.Remove(upload_id);
   absl::MutexLock lock(&mutex_);
+  hashed_.erase(upload_id);
   turns_.erase(upload_id);
 }
 
@@ -212,11 +241,7 @@ absl::StatusOr<std::unique_ptr<jobs::UploadWriter>> DiskUploadStore::Resume(
   }
   QUOTIENT_ASSIGN_OR_RETURN(os::Fd fd, os::OpenFile(path, O_RDWR));
   if (ftruncate(fd.get(), state.committed) != 0) return os::ErrnoError("truncate", path);
-  Digester digester;
-  {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto earlier, os::MappedFile::Map(fd, path));
-    digester.Update(earlier->bytes());
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(Digester digester, TakeHashed(upload_id, fd, state.committed));
   if (lseek(fd.get(), state.committed, SEEK_SET) < 0) return os::ErrnoError("seek", path);
   where.number = ++where.turn->holder;
   return std::make_unique<DiskUploadWriter>(this, std::move(where), std::move(fd), state,

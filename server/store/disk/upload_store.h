@@ -18,6 +18,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/digest.h"
+#include "core/os/files.h"
 #include "server/jobs/blob_store.h"
 #include "server/store/disk/blob_store.h"
 #include "server/store/disk/upload_table.h"
@@ -65,8 +67,20 @@ class DiskUploadStore : public jobs::UploadStore {
   DiskBlobStore& blobs_;
   UploadTable table_;
 
+  // Where the digest of an upload stands that nobody writes to, so that a resumed one need not read
+  // its bytes again. Only of writers of this process.
+  struct Hashed {
+    int64_t offset = 0;
+    Digester digester;
+  };
+  void KeepHashed(absl::string_view upload_id, Hashed hashed) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Reads the upload's first `size` bytes unless their digest was kept.
+  absl::StatusOr<Digester> TakeHashed(absl::string_view upload_id, const os::Fd& fd, int64_t size)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Turn>> turns_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Hashed> hashed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::store

@@ -169,6 +169,17 @@ TEST_F(AdmissionTest, AResultThatWasDamagedOnTheDiskIsMadeAnew) {
   EXPECT_EQ(MustSubmit(Request("model")).job.id, second.job.id);
 }
 
+TEST_F(AdmissionTest, TheServerDecidesOnThreadsWhereTheClientDoesNot) {
+  limits_.default_threads = 3;
+  Restart();
+  SubmitRequest request = Request("model");
+  EXPECT_EQ(MustSubmit(request).job.spec.options.threads, 3);
+  request.spec.options.threads = 3;
+  EXPECT_EQ(MustSubmit(request).disposition, Disposition::kJoined);
+  request.spec.options.threads = 1;
+  EXPECT_EQ(MustSubmit(request).job.spec.options.threads, 1);
+}
+
 TEST_F(AdmissionTest, MissingBlobsAreNamed) {
   SubmitRequest request = Request("model");
   const BlobId missing = BlobId::Of("not uploaded");

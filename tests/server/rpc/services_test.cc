@@ -143,6 +143,32 @@ TEST_F(ServicesTest, AWatcherThatLeavesHarmsNothing) {
   EXPECT_EQ(WatchToTheEnd(request).back(), "snapshot SUCCEEDED");
 }
 
+TEST_F(ServicesTest, OneClientCannotWatchWithoutEnd) {
+  const v1::Job job = Submit("model");
+  v1::WatchJobRequest request;
+  request.set_name(job.name());
+  v1::WatchJobResponse response;
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchJobResponse>>> readers;
+  for (int i = 0; i < watch_limits_.per_peer; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    readers.push_back(jobs_stub_->WatchJob(contexts.back().get(), request));
+    ASSERT_TRUE(readers.back()->Read(&response));
+  }
+  grpc::ClientContext one_too_many;
+  const auto reader = jobs_stub_->WatchJob(&one_too_many, request);
+  EXPECT_FALSE(reader->Read(&response));
+  EXPECT_THAT(Status(reader->Finish()), HasReason(Reason::kQueueFull));
+  // Slots come back with the ends of the streams.
+  runner_.Release();
+  for (const auto& open : readers) {
+    while (open->Read(&response)) {
+    }
+    EXPECT_OK(Status(open->Finish()));
+  }
+  EXPECT_EQ(WatchToTheEnd(request).back(), "snapshot SUCCEEDED");
+}
+
 TEST_F(ServicesTest, AnIntervalBeyondAllBoundsStillBringsProgress) {
   const v1::Job job = Submit("runs");
   runner_.AwaitRuns(1);

@@ -74,6 +74,26 @@ TEST_F(UploadStoreTest, AnInterruptedUploadGoesOnAfterARestart) {
   EXPECT_TRUE(Stored("hello world"));
 }
 
+// The bytes are changed behind the store's back, which shows whether it reads them.
+TEST_F(UploadStoreTest, AResumedUploadIsNotReadAgain) {
+  const std::string id = MustStart("hello world");
+  ASSERT_OK(MustResume(id, 0)->Append("hello "));
+  std::ofstream(dir_ / ("uploads/" + id), std::ios::in | std::ios::out) << "HELLO ";
+  const auto writer = MustResume(id, 6);
+  ASSERT_OK(writer->Append("world"));
+  EXPECT_OK(writer->Finish());
+}
+
+TEST_F(UploadStoreTest, BytesOfAnEarlierProcessAreReadAgain) {
+  const std::string id = MustStart("hello world");
+  ASSERT_OK(MustResume(id, 0)->Append("hello "));
+  std::ofstream(dir_ / ("uploads/" + id), std::ios::in | std::ios::out) << "HELLO ";
+  Restart();
+  const auto writer = MustResume(id, 6);
+  ASSERT_OK(writer->Append("world"));
+  EXPECT_THAT(writer->Finish(), HasReason(Reason::kBadDigest));
+}
+
 TEST_F(UploadStoreTest, BytesThatWereNotAcknowledgedAreCutOff) {
   const std::string id = MustStart("hello world");
   ASSERT_OK(MustResume(id, 0)->Append("hello "));
