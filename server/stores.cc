@@ -34,8 +34,9 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
         metrics->Add(ops::MetricId::kDamagedBlobs, {});
       }));
   QUOTIENT_ASSIGN_OR_RETURN(
-      stores.uploads, store::DiskUploadStore::Open(stores.directory->uploads_path(),
-                                                   stores.blobs.get(), LimitsOfUploads(flags)));
+      stores.uploads,
+      store::DiskUploadStore::Open(stores.directory->uploads_path(), stores.blobs.get(),
+                                   LimitsOfUploads(flags), &clock));
   stores.uploads = ops::NewMeteredUploadStore(std::move(stores.uploads), metrics);
   QUOTIENT_ASSIGN_OR_RETURN(
       stores.checkpoints,

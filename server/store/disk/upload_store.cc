@@ -128,9 +128,10 @@ class DiskUploadWriter : public jobs::UploadWriter {
 
 absl::StatusOr<std::unique_ptr<DiskUploadStore>> DiskUploadStore::Open(const std::string& path,
                                                                        DiskBlobStore* blobs,
-                                                                       const UploadLimits& limits) {
+                                                                       const UploadLimits& limits,
+                                                                       const Clock* clock) {
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(path));
-  std::unique_ptr<DiskUploadStore> store(new DiskUploadStore(path, blobs, limits));
+  std::unique_ptr<DiskUploadStore> store(new DiskUploadStore(path, blobs, limits, clock));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids, store->Ids());
   for (const std::string& id : ids) {
     const absl::StatusOr<UploadState> state = ReadUploadState(StatePath(path + "/" + id));

@@ -32,10 +32,11 @@ class DiskUploadStore : public jobs::UploadStore {
   // Append syncs the file whenever this many bytes have been written since the last sync.
   static constexpr int64_t kCommitEveryBytes = int64_t{8} << 20;
 
-  // Finished uploads are moved to `blobs`, which is borrowed and must be on the same file system.
+  // Finished uploads are moved to `blobs`, which must be on the same file system. Borrows both.
   static absl::StatusOr<std::unique_ptr<DiskUploadStore>> Open(const std::string& path,
                                                                DiskBlobStore* blobs,
-                                                               const UploadLimits& limits);
+                                                               const UploadLimits& limits,
+                                                               const Clock* clock);
 
   absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob, absl::string_view client) override;
   absl::StatusOr<int64_t> CommittedOffset(absl::string_view upload_id) override;
@@ -54,8 +55,9 @@ class DiskUploadStore : public jobs::UploadStore {
     int64_t holder ABSL_GUARDED_BY(mutex) = 0;
   };
 
-  DiskUploadStore(std::string path, DiskBlobStore* blobs, const UploadLimits& limits)
-      : path_(std::move(path)), blobs_(*blobs), table_(limits) {}
+  DiskUploadStore(std::string path, DiskBlobStore* blobs, const UploadLimits& limits,
+                  const Clock* clock)
+      : path_(std::move(path)), blobs_(*blobs), table_(limits, clock) {}
   // The ids of all uploads, by their state files.
   absl::StatusOr<std::vector<std::string>> Ids() const;
   absl::Status CreateFiles(const std::string& id, const UploadState& state) const;

@@ -15,7 +15,7 @@ absl::Status TooMany(absl::string_view what) {
 
 void UploadTable::Restore(const std::string& id, const UploadState& state) {
   absl::MutexLock lock(&mutex_);
-  uploads_[id] = {state};
+  uploads_[id] = {state, clock_.NowNs()};
 }
 
 absl::StatusOr<std::string> UploadTable::Reserve(
@@ -23,21 +23,25 @@ absl::StatusOr<std::string> UploadTable::Reserve(
     absl::FunctionRef<absl::Status(int64_t bytes)> check_room) {
   absl::MutexLock lock(&mutex_);
   QUOTIENT_ASSIGN_OR_RETURN(const std::optional<std::string> same, FindSame(state));
-  if (same.has_value()) return *same;
+  if (same.has_value()) {
+    uploads_[*same].idle_since_ns = clock_.NowNs();
+    return *same;
+  }
   QUOTIENT_RETURN_IF_ERROR(CheckLimits(state));
-  const Upload upload{state};
+  const Upload upload{state, clock_.NowNs()};
   QUOTIENT_RETURN_IF_ERROR(check_room(ReservedBytes() + upload.reserved_bytes()));
   uploads_[id] = upload;
   return id;
 }
 
 absl::StatusOr<std::optional<std::string>> UploadTable::FindSame(const UploadState& state) const {
+  const int64_t idle_since_ns = clock_.NowNs() - limits_.idle_ms * 1'000'000;
   int count = 0;
   std::optional<std::string> idle;
   for (const auto& [id, upload] : uploads_) {
     if (upload.state.blob != state.blob || upload.state.client != state.client) continue;
     ++count;
-    if (upload.writers == 0) idle = id;
+    if (upload.writers == 0 && upload.idle_since_ns <= idle_since_ns) idle = id;
   }
   if (count < limits_.max_open_per_blob) return std::nullopt;
   if (!idle.has_value()) {
@@ -87,7 +91,9 @@ void UploadTable::Remove(absl::string_view id) {
 void UploadTable::AddWriter(absl::string_view id, int change) {
   absl::MutexLock lock(&mutex_);
   const auto found = uploads_.find(id);
-  if (found != uploads_.end()) found->second.writers += change;
+  if (found == uploads_.end()) return;
+  found->second.writers += change;
+  found->second.idle_since_ns = clock_.NowNs();
 }
 
 bool UploadTable::HasWriter(absl::string_view id) const {

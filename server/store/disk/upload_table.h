@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/clock.h"
 #include "server/jobs/blob_store.h"
 #include "server/store/disk/upload_state.h"
 
@@ -23,8 +24,10 @@ namespace quotient::store {
 struct UploadLimits {
   int max_open = 512;
   int max_open_per_client = 128;
-  // Of one client and one blob. Beyond it, the client gets one that nobody writes to.
+  // Of one client and one blob. Beyond it, the client gets one that nobody has written to for
+  // `idle_ms`: another program of the client may be about to begin with one that is new.
   int max_open_per_blob = 4;
+  int64_t idle_ms = 10'000;
   // What one client's uploads may reserve together.
   int64_t max_bytes_per_client = int64_t{64} << 30;
 };
@@ -32,13 +35,14 @@ struct UploadLimits {
 // Thread-safe.
 class UploadTable {
  public:
-  explicit UploadTable(const UploadLimits& limits) : limits_(limits) {}
+  // Borrows the clock.
+  UploadTable(const UploadLimits& limits, const Clock* clock) : limits_(limits), clock_(*clock) {}
 
   // Adds an upload that was begun by an earlier process, whatever the limits are.
   void Restore(const std::string& id, const UploadState& state) ABSL_LOCKS_EXCLUDED(mutex_);
   // Reserves room for an upload under this id, if `check_room` finds so many bytes besides what is
-  // reserved. Returns the id, or that of an upload of the same client and blob to which nobody
-  // writes. Errors: QUEUE_FULL, and those of `check_room`.
+  // reserved. Returns the id, or that of an upload of the same client and blob that is idle.
+  // Errors: QUEUE_FULL, and those of `check_room`.
   absl::StatusOr<std::string> Reserve(const std::string& id, const UploadState& state,
                                       absl::FunctionRef<absl::Status(int64_t bytes)> check_room)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -57,6 +61,7 @@ class UploadTable {
  private:
   struct Upload {
     UploadState state;
+    int64_t idle_since_ns = 0;  // Since when nobody writes to it; counts only while that is so.
     int writers = 0;
     int64_t reserved_bytes() const { return state.blob.size_bytes - state.committed; }
   };
@@ -68,6 +73,7 @@ class UploadTable {
   int64_t ReservedBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const UploadLimits limits_;
+  const Clock& clock_;
 
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, Upload> uploads_ ABSL_GUARDED_BY(mutex_);  // By id.

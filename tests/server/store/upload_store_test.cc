@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/store/disk/blob_store.h"
+#include "tests/server/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -25,7 +26,7 @@ class UploadStoreTest : public ::testing::Test {
     auto blobs = DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
     ASSERT_OK(blobs);
     blobs_ = *std::move(blobs);
-    auto uploads = DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {});
+    auto uploads = DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
     ASSERT_OK(uploads);
     uploads_ = *std::move(uploads);
   }
@@ -46,6 +47,7 @@ class UploadStoreTest : public ::testing::Test {
   bool Stored(absl::string_view content) { return *blobs_->Contains(BlobId::Of(content)); }
 
   TempDir dir_;
+  testing::FakeClock clock_;
   std::unique_ptr<DiskBlobStore> blobs_;
   std::unique_ptr<DiskUploadStore> uploads_;
 };
@@ -219,7 +221,7 @@ TEST_F(UploadStoreTest, UploadsAreNotTakenBeyondTheRoomThatIsThere) {
   const auto half = static_cast<int64_t>(disk.available / 10 * 6);
   blobs_ =
       *DiskBlobStore::Open(dir_ / "blobs", {.max_blob_bytes = INT64_MAX / 4, .min_free_bytes = 0});
-  uploads_ = *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {});
+  uploads_ = *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
   EXPECT_OK(uploads_->Start({Digest::Of("a"), half}, "one"));
   EXPECT_THAT(uploads_->Start({Digest::Of("b"), half}, "two"), HasReason(Reason::kStorageDown));
 }

@@ -1,6 +1,7 @@
 #include "server/store/disk/upload_table.h"
 
 #include "absl/strings/str_cat.h"
+#include "tests/server/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::store {
@@ -19,12 +20,15 @@ class UploadTableTest : public ::testing::Test {
     });
   }
 
+  testing::FakeClock clock_;
   int last_id_ = 0;
   int64_t free_bytes_ = 1000;
   UploadTable table_{{.max_open = 5,
                       .max_open_per_client = 3,
                       .max_open_per_blob = 2,
-                      .max_bytes_per_client = 500}};
+                      .idle_ms = 100,
+                      .max_bytes_per_client = 500},
+                     &clock_};
 };
 
 TEST_F(UploadTableTest, WhatIsReservedIsNotThereForOthers) {
@@ -68,13 +72,31 @@ TEST_F(UploadTableTest, UploadsOfOneBlobAreGivenOutAgain) {
   const std::string first = *Reserve("a", "x"), second = *Reserve("a", "x");
   EXPECT_NE(first, second);
   table_.AddWriter(first, 1);
-  for (int i = 0; i < 300; ++i) EXPECT_EQ(*Reserve("a", "x"), second);
+  clock_.AdvanceMs(100);
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(*Reserve("a", "x"), second);
+    EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
+    clock_.AdvanceMs(100);
+  }
   EXPECT_EQ(table_.Load().open, 2);
   table_.AddWriter(second, 1);
   EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
   EXPECT_OK(Reserve("b", "x"));
   table_.AddWriter(first, -1);
+  clock_.AdvanceMs(100);
   EXPECT_EQ(*Reserve("a", "x"), first);
+}
+
+// Another program of the same client may be about to write to it.
+TEST_F(UploadTableTest, AnUploadIsNotGivenOutAgainAtOnce) {
+  const std::string first = *Reserve("a", "x");
+  ASSERT_OK(Reserve("a", "x"));
+  EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
+  clock_.AdvanceMs(99);
+  table_.AddWriter(first, 1);
+  table_.AddWriter(first, -1);
+  clock_.AdvanceMs(1);
+  EXPECT_NE(*Reserve("a", "x"), first);
 }
 
 TEST_F(UploadTableTest, WhatAnEarlierProcessBeganCounts) {

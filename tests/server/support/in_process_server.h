@@ -29,7 +29,7 @@ class ServerTest : public QueueTest {
     auto store = store::OpenSqliteJobStore(dir_ / "jobs.db", &clock_);
     EXPECT_OK(store);
     store_ = *std::move(store);
-    auto uploads = store::DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {});
+    auto uploads = store::DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
     EXPECT_OK(uploads);
     uploads_ = *std::move(uploads);
     Restart();
