@@ -104,6 +104,15 @@ std::vector<Missed> MissedOf(const ModelView& model) {
   return missed;
 }
 
+// The names of the nodes that these kernels compute.
+std::vector<std::string> NamesOf(const ModelView& model, const std::set<size_t>& kernels) {
+  std::vector<std::string> names;
+  for (const size_t kernel : kernels) {
+    for (const NodeId id : model.kernels().nodes[kernel]) names.push_back(model.Name(id));
+  }
+  return names;
+}
+
 // --- What Quotient did about it
 
 // The regions that graphs have rewritten, by the names of the original's nodes in them.
@@ -121,11 +130,17 @@ class Rewritten {
     }
   }
 
-  // The region with this node in the result, else that which was predicted to save most among the
-  // graphs that were tried. Null if there is none.
-  const Region* Find(const std::string& node) const {
-    const auto found = best_.find(node);
-    return found == best_.end() ? nullptr : &regions_[found->second];
+  // Of the regions with one of these nodes that which the result has, else that which was predicted
+  // to save most among the graphs that were tried. Null if there is none.
+  const Region* Find(const std::vector<std::string>& nodes) const {
+    const Region* best = nullptr;
+    for (const std::string& node : nodes) {
+      const auto found = best_.find(node);
+      if (found == best_.end()) continue;
+      const Region& region = regions_[found->second];
+      if (best == nullptr || Rank(region) > Rank(*best)) best = &region;
+    }
+    return best;
   }
 
  private:
@@ -141,25 +156,24 @@ class Rewritten {
     }
   }
 
+  static std::pair<report::Remedy, double> Rank(const Region& region) {
+    return {region.remedy, region.saved_us};
+  }
+
   void Offer(const std::string& node, size_t index) {
     const auto [at, is_new] = best_.try_emplace(node, index);
-    const auto rank = [this](size_t i) {
-      return std::pair(regions_[i].remedy, regions_[i].saved_us);
-    };
-    if (!is_new && rank(index) > rank(at->second)) at->second = index;
+    if (!is_new && Rank(regions_[index]) > Rank(regions_[at->second])) at->second = index;
   }
 
   std::vector<Region> regions_;
   absl::flat_hash_map<std::string, size_t> best_;
 };
 
-// Adds what was done at one more place, whose node has this name.
+// Adds up what was done at several places.
 class Doings {
  public:
-  explicit Doings(const Rewritten& rewritten) : rewritten_(rewritten) {}
-
-  void Add(const std::string& node, report::WhatWasDone* done) {
-    const Rewritten::Region* const region = rewritten_.Find(node);
+  // `region`: that of one more place; null if it has none.
+  void Add(const Rewritten::Region* region, report::WhatWasDone* done) {
     if (region == nullptr || !counted_[done].insert(region).second) return;
     done->remedy = std::max(done->remedy, region->remedy);
     done->saved_us += region->saved_us;
@@ -169,7 +183,6 @@ class Doings {
   }
 
  private:
-  const Rewritten& rewritten_;
   // The regions that each sum has already.
   std::map<const report::WhatWasDone*, std::set<const Rewritten::Region*>> counted_;
 };
@@ -179,10 +192,10 @@ std::vector<MissedFusion> Rows(const ModelView& model, const std::vector<Missed>
                                const Rewritten& rewritten) {
   std::map<std::string, MissedFusion> by_kind;
   std::set<std::string> of_several_texts;
-  Doings doings(rewritten);
+  Doings doings;
   for (const Missed& place : missed) {
     const std::string name = model.Name(place.site);
-    const Rewritten::Region* const region = rewritten.Find(name);
+    const Rewritten::Region* const region = rewritten.Find(NamesOf(model, place.kernels));
     const report::Remedy remedy = region == nullptr ? report::Remedy::kNone : region->remedy;
     const std::string kind =
         absl::StrCat(place.finding.what, "\n", place.finding.reason.name, "\n", RemedyName(remedy));
@@ -200,7 +213,7 @@ std::vector<MissedFusion> Rows(const ModelView& model, const std::vector<Missed>
       row.us += model.cost().costs[kernel].us;
       row.estimated = row.estimated || IsEstimated(model.cost().costs[kernel]);
     }
-    doings.Add(name, &row.done);
+    doings.Add(region, &row.done);
   }
   for (const std::string& kind : of_several_texts) {
     absl::StrAppend(&by_kind[kind].text, " (at the first place, and alike at the others)");
@@ -293,7 +306,7 @@ std::vector<report::KernelsBelowPeak> BelowPeak(const ModelView& model, const re
                                                 const Rewritten& rewritten) {
   constexpr double kLeastLoss = 0.005;  // Of the time of the whole.
   std::map<std::string, report::KernelsBelowPeak> by_key;
-  Doings doings(rewritten);
+  Doings doings;
   for (size_t k = 0; k < model.cost().groups.size(); ++k) {
     const kernels::KernelSpec& spec = model.Spec(k);
     const cost::KernelCost& cost = model.cost().costs[k];
@@ -307,7 +320,7 @@ std::vector<report::KernelsBelowPeak> BelowPeak(const ModelView& model, const re
       row.bound = least.bound;
       row.estimated = IsEstimated(cost);
     }
-    for (const NodeId id : model.kernels().nodes[k]) doings.Add(model.Name(id), &row.done);
+    doings.Add(rewritten.Find(NamesOf(model, {k})), &row.done);
     row.us += cost.us;
     row.at_peak_us += std::min(cost.us, least.us);
   }

@@ -355,7 +355,7 @@ std::optional<Finding> InFrontOfMatMul(const ModelView& model, NodeId id) {
 }  // namespace
 
 std::optional<Finding> WhyNotFused(const ModelView& model, NodeId id) {
-  if (!model.IsAlone(id)) return std::nullopt;
+  if (!model.StandsAlone(id)) return std::nullopt;
   const Node& node = model.node(id);
   for (size_t i = 0; i < std::min<size_t>(node.inputs.size(), 2); ++i) {
     const NodeId product = ProductOf(model, node.inputs[i]);

@@ -16,8 +16,9 @@ struct Finding {
   Reason reason;
 };
 
-// Why this node, which has a kernel to itself, was not taken into the kernel that computes one of
-// its operands, or into one that reads its value. Nullopt if no fusion is near.
+// Why this node, which has a kernel to itself or with what is behind it, was not taken into the
+// kernel that computes one of its operands, or into one that reads its value. Nullopt if no fusion
+// is near.
 std::optional<Finding> WhyNotFused(const ModelView& model, model::NodeId node);
 
 }  // namespace quotient::explain

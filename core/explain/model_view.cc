@@ -33,6 +33,13 @@ bool ModelView::IsAlone(NodeId id) const {
   return kernel.has_value() && kernels_.nodes[*kernel].size() == 1;
 }
 
+bool ModelView::StandsAlone(NodeId id) const {
+  if (IsAlone(id)) return true;
+  const std::optional<size_t> kernel = KernelOf(id);
+  return kernel.has_value() && kernels_.nodes[*kernel].front() == id && node(id).op != "Conv" &&
+         OperatorOf(Spec(*kernel)) == "Conv";
+}
+
 bool ModelView::IsAlone(NodeId id, absl::string_view op) const {
   return id.valid() && node(id).op == op && IsAlone(id);
 }

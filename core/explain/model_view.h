@@ -36,7 +36,10 @@ class ModelView {
   const kernels::KernelSpec& Spec(size_t kernel) const { return cost_.groups[kernel].spec; }
   // Whether the node has a kernel to itself.
   bool IsAlone(model::NodeId id) const;
-  // The same of a node of this operator.
+  // Whether the node has a kernel to itself, or with activations behind it: a factor or a
+  // normalization that became a Conv of single channels takes these.
+  bool StandsAlone(model::NodeId id) const;
+  // Whether it is of this operator and has a kernel to itself.
   bool IsAlone(model::NodeId id, absl::string_view op) const;
 
   // The nodes that read a value, each once.

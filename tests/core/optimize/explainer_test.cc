@@ -116,6 +116,9 @@ TEST_F(ExplainerTest, AConstantBehindAConvHasToBeTheSecondOperand) {
               ElementsAre("Mul behind Conv: operand_order"));
   EXPECT_THAT(Missed(BehindConv("y = Add(k, c)"), constants),
               ElementsAre("Add behind Conv: operand_order"));
+  // The factor is a Conv of single channels then, which takes the Relu.
+  EXPECT_THAT(Missed(BehindConv("m = Mul(k, c) y = Relu(m)"), constants),
+              ElementsAre("Mul behind Conv: operand_order"));
 }
 
 TEST_F(ExplainerTest, AConstantBehindAConvIsOneNumberForEachChannel) {
