@@ -4,9 +4,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +17,8 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -22,12 +27,12 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/os/atomic_file.h"
+#include "core/os/cpu_quota.h"
 #include "core/os/environment.h"
 #include "core/os/guarded_main.h"
+#include "core/os/memory.h"
 #include "core/os/openmp_environment.h"
 #include "core/os/random_id.h"
-#include "core/timing/rule_store.h"
-#include "core/timing/store.h"
 #include "server/config/flags.h"
 #include "server/jobs/admission.h"
 #include "server/jobs/checkpoints.h"
@@ -38,6 +43,7 @@
 #include "server/ops/crash_notes.h"
 #include "server/ops/exporter.h"
 #include "server/ops/grpc_metrics.h"
+#include "server/ops/job_counts.h"
 #include "server/ops/metered.h"
 #include "server/ops/readiness.h"
 #include "server/ops/ticker.h"
@@ -46,12 +52,10 @@
 #include "server/rpc/model_service.h"
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
-#include "server/store/disk/blob_store.h"
-#include "server/store/disk/checkpoint_store.h"
-#include "server/store/disk/data_directory.h"
+#include "server/signals.h"
+#include "server/store/disk/blob_scrubber.h"
 #include "server/store/disk/run_record.h"
-#include "server/store/disk/upload_store.h"
-#include "server/store/sqlite/job_store.h"
+#include "server/stores.h"
 #include "server/worker/core_runner.h"
 #include "server/worker/worker_pool.h"
 
@@ -60,41 +64,8 @@ namespace {
 
 constexpr int kExitUsage = 2;
 constexpr int64_t kUploadLifeMs = int64_t{24} * 3600 * 1000;
-
-// Everything that outlives the process. Each store may use those before it.
-struct Stores {
-  std::unique_ptr<store::DataDirectory> directory;
-  std::unique_ptr<jobs::JobStore> jobs;
-  std::unique_ptr<store::DiskBlobStore> blobs;
-  std::unique_ptr<jobs::UploadStore> uploads;
-  std::unique_ptr<jobs::CheckpointStore> checkpoints;
-  std::unique_ptr<timing::TimingStore> timings;
-  std::unique_ptr<timing::RuleStore> rules;
-};
-
-absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics* metrics) {
-  const Clock& clock = Clock::System();
-  Stores stores;
-  QUOTIENT_ASSIGN_OR_RETURN(stores.directory, store::DataDirectory::Open(flags.data_dir));
-  QUOTIENT_ASSIGN_OR_RETURN(stores.jobs,
-                            store::OpenSqliteJobStore(stores.directory->database_path(), &clock));
-  stores.jobs = ops::NewMeteredJobStore(std::move(stores.jobs), &clock, metrics);
-  const store::DiskLimits limits{.max_blob_bytes = flags.max_blob_bytes,
-                                 .min_free_bytes = flags.min_free_bytes};
-  QUOTIENT_ASSIGN_OR_RETURN(stores.blobs,
-                            store::DiskBlobStore::Open(stores.directory->blobs_path(), limits));
-  QUOTIENT_ASSIGN_OR_RETURN(
-      stores.uploads,
-      store::DiskUploadStore::Open(stores.directory->uploads_path(), stores.blobs.get()));
-  stores.uploads = ops::NewMeteredUploadStore(std::move(stores.uploads), metrics);
-  QUOTIENT_ASSIGN_OR_RETURN(
-      stores.checkpoints,
-      store::DiskCheckpointStore::Open(stores.directory->checkpoints_path(), stores.blobs.get()));
-  QUOTIENT_ASSIGN_OR_RETURN(stores.timings,
-                            timing::OpenFileStore(stores.directory->timings_path()));
-  stores.rules = std::make_unique<timing::RuleStore>(stores.directory->rules_path());
-  return stores;
-}
+constexpr int64_t kEmptyUploadLifeMs = int64_t{10} * 60 * 1000;
+constexpr int64_t kDamagedLifeMs = int64_t{7} * 24 * 3600 * 1000;
 
 os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
   os::Environment environment = os::ReadEnvironment(environ);
@@ -125,14 +96,25 @@ absl::Status CheckLibrary(const config::ServerFlags& flags, optimize::Devices* d
                   "--onnxruntime");
 }
 
+// Threads that the control group lets run all of the time, if there are fewer than processors; else
+// 0. A thread more would be stopped in each period, and what it measures with it.
+int ThreadsInQuota() {
+  const std::optional<double> quota = os::CpuQuota();
+  if (!quota.has_value() || *quota >= optimize::Options().ThreadsToUse()) return 0;
+  return std::max(1, static_cast<int>(*quota));
+}
+
 // The job queue: the ledger, its observers, and admission and dispatch, which write to it.
 struct Queue {
-  Queue(const config::ServerFlags& flags, const Stores& stores, optimize::Devices* devices,
+  Queue(const config::ServerFlags& flags, const Stores& stores,
+        const std::map<jobs::JobState, int64_t>& present, optimize::Devices* devices,
         ops::Metrics* metrics)
-      : limits{.max_queued = static_cast<int>(flags.max_queued_jobs)},
+      : limits{.max_queued = static_cast<int>(flags.max_queued_jobs),
+               .default_threads = ThreadsInQuota()},
         ledger(stores.jobs.get()),
         hub(&Clock::System()),
         meter(ops::NewJobMeter(metrics)),
+        counts(present),
         dispatch(&ledger, &Clock::System()),
         checkpoints(&ledger, &dispatch, stores.checkpoints.get()),
         admission(limits, {.ledger = &ledger,
@@ -144,12 +126,14 @@ struct Queue {
                            }}) {
     ledger.AddObserver(&hub);
     ledger.AddObserver(meter.get());
+    ledger.AddObserver(&counts);
   }
 
   const jobs::AdmissionLimits limits;
   jobs::Ledger ledger;
   jobs::WatchHub hub;
   const std::unique_ptr<jobs::JobObserver> meter;
+  ops::JobCounts counts;
   jobs::Dispatch dispatch;
   jobs::Checkpoints checkpoints;
   jobs::Admission admission;
@@ -210,7 +194,9 @@ struct Services {
   Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
       : blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
         models(workers->runner.get()),
-        optimizer(&queue->admission, stores.jobs.get(), &queue->hub),
+        optimizer({.count = static_cast<int>(flags.max_watches),
+                   .per_peer = static_cast<int>(flags.max_watches_per_client)},
+                  &queue->admission, stores.jobs.get(), &queue->hub, &Clock::System()),
         capabilities(MakeCapabilities(flags, blob_limits, queue->limits)) {}
 
   const rpc::BlobLimits blob_limits;
@@ -239,10 +225,11 @@ absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::Serve
   metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
   if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
   QUOTIENT_ASSIGN_OR_RETURN(
-      auto exporter, ops::Exporter::Start(
-                         flags.metrics_listen,
-                         {metrics->registry(), ops::NewJobCollector(stores.jobs.get(), &queue->hub),
-                          ops::NewProcessCollector()}));
+      auto exporter,
+      ops::Exporter::Start(
+          flags.metrics_listen,
+          {metrics->registry(), ops::NewJobCollector(&queue->counts, &queue->hub),
+           ops::NewUploadCollector(stores.uploads.get()), ops::NewProcessCollector()}));
   Log().info("metrics on http://{}/metrics", exporter->address());
   return exporter;
 }
@@ -252,8 +239,7 @@ void LogFailure(const char* what, const absl::Status& status) {
 }
 
 // Periodic tasks.
-std::vector<ops::Ticker::Task> Chores(Queue* queue, jobs::UploadStore* uploads,
-                                      rpc::BlobService* blobs) {
+std::vector<ops::Ticker::Task> Chores(Queue* queue, rpc::BlobService* blobs) {
   return {
       {absl::Milliseconds(200), [queue] { queue->hub.Tick(); }},
       {absl::Seconds(5),
@@ -261,31 +247,36 @@ std::vector<ops::Ticker::Task> Chores(Queue* queue, jobs::UploadStore* uploads,
       {absl::Seconds(5), [blobs] { blobs->CancelIdle(); }},
       {absl::Hours(1),
        [queue] { LogFailure("request ids", queue->admission.ForgetOldRequests()); }},
+  };
+}
+
+// Periodic tasks that read and remove files, and so may take long.
+std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, const Stores& stores,
+                                          store::BlobScrubber* scrubber) {
+  constexpr int kStepsPerSecond = 4;
+  const int64_t step_bytes = flags.scrub_bytes_per_second / kStepsPerSecond;
+  return {
+      {absl::Seconds(1) / kStepsPerSecond, [=] { scrubber->Step(step_bytes); }},
+      {absl::Minutes(1),
+       [uploads = stores.uploads.get()] {
+         const int64_t now_ms = Clock::System().UnixMs();
+         LogFailure("uploads",
+                    uploads->Expire(now_ms - kUploadLifeMs, now_ms - kEmptyUploadLifeMs));
+       }},
       {absl::Hours(1),
-       [uploads] {
-         LogFailure("uploads", uploads->Expire(Clock::System().UnixMs() - kUploadLifeMs));
+       [blobs = stores.blobs.get()] {
+         blobs->RemoveDamaged(Clock::System().UnixMs() - kDamagedLifeMs);
        }},
   };
 }
 
-// Blocks SIGTERM and SIGINT in all threads, so that WaitForSignal can receive them. Must be called
-// before any thread is started.
-sigset_t BlockSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
-
-void WaitForSignal(const sigset_t& signals) {
-  int number = 0;
-  sigwait(&signals, &number);
-  // A second signal kills the process: its sender does not want to wait for the drain.
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-  Log().info("signal {}: draining", number);
+// Whoever routes calls to this server, such as a load balancer, learns only after a while that it
+// is not ready any more. Until then calls are answered as before. A person who ends the server has
+// nothing to wait for.
+void AwaitEndpoints(const config::ServerFlags& flags, int signal_number,
+                    const absl::Status& failure) {
+  if (!flags.allow_remote || signal_number != SIGTERM || !failure.ok()) return;
+  absl::SleepFor(absl::Seconds(flags.endpoint_grace_seconds));
 }
 
 absl::Status WritePortFile(const std::string& path, const std::string& address) {
@@ -295,10 +286,10 @@ absl::Status WritePortFile(const std::string& path, const std::string& address) 
   return file->Commit();
 }
 
-void Drain(const config::ServerFlags& flags, const store::RunRecord& record, Queue* queue,
-           Workers* workers, rpc::GrpcServer* server, ops::Readiness* readiness) {
-  LogFailure("the end is not noted", record.NoteTold());
+void Drain(const config::ServerFlags& flags, int signal_number, Queue* queue, Workers* workers,
+           rpc::GrpcServer* server, ops::Readiness* readiness) {
   readiness->Set(ops::Readiness::Obstacle::kDraining, true);
+  AwaitEndpoints(flags, signal_number, workers->pool.failure());
   queue->admission.Drain();
   workers->pool.Stop();
   queue->hub.Close();
@@ -323,12 +314,14 @@ absl::StatusOr<const store::RunRecord*> Recover(const Stores& stores, Queue* que
 }
 
 absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
+  os::DivideMemory(static_cast<int>(flags.workers));
   ops::Metrics metrics;
   ops::Readiness readiness(&metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
   Measuring measuring(flags, stores);
   QUOTIENT_RETURN_IF_ERROR(CheckLibrary(flags, &measuring.devices));
-  Queue queue(flags, stores, &measuring.devices, &metrics);
+  QUOTIENT_ASSIGN_OR_RETURN(const auto present, stores.jobs->CountByState());
+  Queue queue(flags, stores, present, &measuring.devices, &metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
   Workers workers(flags, stores, &measuring.devices, &queue, &metrics, &readiness);
@@ -337,7 +330,9 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
                             Listen(flags, &services, &metrics));
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
                             ExportMetrics(flags, stores, &queue, &metrics));
-  const ops::Ticker ticker(Chores(&queue, stores.uploads.get(), &services.blobs));
+  const ops::Ticker ticker(Chores(&queue, &services.blobs));
+  store::BlobScrubber scrubber(stores.blobs.get());
+  const ops::Ticker slow_ticker(SlowChores(flags, stores, &scrubber));
   workers.pool.Start();
   readiness.TellTo([&server](bool ready) { server->SetServing(ready); });
   // The pool, which outlives the server, may still find that storage fails.
@@ -346,8 +341,9 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   Log().info("quotientd {} serves on {}", QUOTIENT_VERSION, server->address());
   QUOTIENT_RETURN_IF_ERROR(WritePortFile(flags.port_file, server->address()));
 
-  WaitForSignal(signals);
-  Drain(flags, *record, &queue, &workers, server.get(), &readiness);
+  const int signal_number = WaitForSignal(signals);
+  LogFailure("the end is not noted", record->NoteTold());
+  Drain(flags, signal_number, &queue, &workers, server.get(), &readiness);
   return workers.pool.failure();
 }
 

@@ -99,6 +99,25 @@ const Command kCommands[] = {
      {"quotient profile resnet18.onnx --threads 1",
       "quotient profile bert.onnx --device onnxruntime --html profile.html",
       "quotient profile m.onnx --measure-shape ids=1,64 --json"}},
+    {kExplain,
+     "explain",
+     "MODEL.onnx",
+     1,
+     Completion::kModelFile,
+     {},
+     "say what ONNX Runtime makes of a model, what it does not, and why",
+     "Runs the job of 'quotient optimize' and writes no model. Prints whether anything can still "
+     "be\n"
+     "gained, what ONNX Runtime did not fuse and what kept it from that (the order of operands, "
+     "the\n"
+     "shape of a constant, an axis, a number of channels), what Quotient did about each, the "
+     "kernels\n"
+     "that are farthest from the peak of the machine, what was fused, and the rewrites that ONNX\n"
+     "Runtime makes itself or undoes. The page of --html is the report of the job, with all of it "
+     "as\n"
+     "a chapter. Without --server and --local the server is $QUOTIENT_SERVER or 127.0.0.1:7070.",
+     {"quotient explain resnet18.onnx", "quotient explain bert.onnx --local --threads 1",
+      "quotient explain m.onnx --local --json", "quotient explain m.onnx --html report.html"}},
     {kSnapshot,
      "snapshot",
      "",

@@ -28,6 +28,7 @@ enum CommandBit : unsigned {
   kBisect = 1u << 12,
   kCheck = 1u << 13,
   kSimplify = 1u << 14,
+  kExplain = 1u << 15,
 };
 
 // What a shell should offer as completions of a value.

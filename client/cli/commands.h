@@ -12,6 +12,7 @@
 namespace quotient::cli {
 
 absl::Status RunOptimize(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunExplain(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunSubmit(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunWatch(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunResult(const Settings& settings, client::Interrupt* interrupt);

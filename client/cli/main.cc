@@ -32,6 +32,8 @@ Run RunOf(CommandBit command) {
   switch (command) {
     case kOptimize:
       return &RunOptimize;
+    case kExplain:
+      return &RunExplain;
     case kSubmit:
       return &RunSubmit;
     case kWatch:

@@ -18,7 +18,8 @@ namespace quotient::cli {
 namespace {
 
 constexpr unsigned kRun = kOptimize | kSubmit;
-constexpr unsigned kRemote = kOptimize | kSubmit | kWatch | kResult | kCancel | kJobs | kInspect;
+constexpr unsigned kRemote =
+    kOptimize | kExplain | kSubmit | kWatch | kResult | kCancel | kJobs | kInspect;
 constexpr unsigned kAll = ~0u;
 
 absl::Status Invalid(absl::string_view problem) {
@@ -69,7 +70,7 @@ std::vector<Option> FileOptions() {
        .help = "HOST:PORT of the server; default $QUOTIENT_SERVER, else 127.0.0.1:7070",
        .apply = [](V value, S* s) { return SetText(value, &s->server); }},
       {.name = "local",
-       .commands = kOptimize | kInspect,
+       .commands = kOptimize | kExplain | kInspect,
        .help = "work in this process, without a server",
        .apply = [](V, S* s) { return Set(&s->local); }},
       {.name = "report",
@@ -80,7 +81,7 @@ std::vector<Option> FileOptions() {
        .apply = [](V value, S* s) { return SetText(value, &s->report); }},
       {.name = "html",
        .value = "R.html",
-       .commands = kOptimize | kResult,
+       .commands = kOptimize | kExplain | kResult,
        .completion = Completion::kFile,
        .help = "write the cost report as a page",
        .apply = [](V value, S* s) { return SetText(value, &s->html); }},
@@ -91,7 +92,7 @@ std::vector<Option> FileOptions() {
 // and simplifying depend on some options only.
 unsigned CommandsOf(const optimize::JobOption& option) {
   if (option.is_of_report) return kRun;
-  return kRun | kBisect | (option.is_of_running ? kProfile : 0u) |
+  return kRun | kExplain | kBisect | (option.is_of_running ? kProfile : 0u) |
          (option.is_of_checking ? kCheck | kSimplify : 0u) |
          (option.is_of_simplifying ? kSimplify : 0u);
 }
@@ -127,19 +128,21 @@ std::vector<Option> OtherOptions() {
        .apply = [](V value, S* s) { return SetText(value, &s->device_snapshot); }},
       {.name = "onnxruntime",
        .value = "FILE",
-       .commands = kOptimize | kBisect | kProfile | kSnapshot,
+       .commands = kOptimize | kExplain | kBisect | kProfile | kSnapshot,
        .completion = Completion::kFile,
        .help =
-           "the library of the device onnxruntime on this machine (optimize: only with --local); "
+           "the library of the device onnxruntime on this machine (optimize, explain: only with "
+           "--local); "
            "default $QUOTIENT_ONNXRUNTIME, else the one that was installed with this program",
        .apply =
            [](V value, S* s) {
              return SetText(value, &s->environment[kernels::onnxruntime::kLibraryVariable]);
            }},
       {.name = "no-precedence",
-       .commands = kOptimize | kBisect | kProfile,
-       .help = "what is timed on this machine waits for cores like other programs (optimize: only "
-               "with --local); else it goes before them where the system permits that",
+       .commands = kOptimize | kExplain | kBisect | kProfile,
+       .help =
+           "what is timed on this machine waits for cores like other programs (optimize, "
+           "explain: only with --local); else it goes before them where the system permits that",
        .apply = [](V, S* s) { return Set(&s->no_precedence); }},
       {.name = "output",
        .short_name = 'o',
@@ -184,7 +187,7 @@ std::vector<Option> OtherOptions() {
        .help = "write the profile as a page with a picture",
        .apply = [](V value, S* s) { return SetText(value, &s->html); }},
       {.name = "no-cache",
-       .commands = kRun,
+       .commands = kRun | kExplain,
        .help = "optimize anew even if the server has the result of an equal job (the same model, "
                "options, device and version); --local has no such results",
        .apply = [](V, S* s) { return Set(&s->no_cache); }},

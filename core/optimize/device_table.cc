@@ -90,6 +90,7 @@ DeviceKind OnnxRuntime() {
                 .needs_quiet = NeedsQuiet(threads)};
           },
       .arithmetic = [](absl::string_view) { return DeviceArithmetic::kHost; },
+      .runs_files = true,
   };
 }
 
@@ -154,12 +155,22 @@ DeviceKind DataSheets() {
   return kind;
 }
 
+bool IsListed(const DeviceKind& kind, DeviceFilter filter) {
+  switch (filter) {
+    case DeviceFilter::kAll:
+      return true;
+    case DeviceFilter::kMeasured:
+      return kind.is_measured() || kind.is_name_of_others();
+    case DeviceFilter::kRunsFiles:
+      return kind.runs_files;
+  }
+  return false;
+}
+
 std::vector<const DeviceKind*> Listed(DeviceFilter filter) {
   std::vector<const DeviceKind*> kinds;
   for (const DeviceKind& kind : AllDeviceKinds()) {
-    if (filter == DeviceFilter::kAll || kind.is_measured() || kind.is_name_of_others()) {
-      kinds.push_back(&kind);
-    }
+    if (IsListed(kind, filter)) kinds.push_back(&kind);
   }
   return kinds;
 }

@@ -58,6 +58,10 @@ struct DeviceKind {
   // How its results may differ from those of the host.
   std::function<verify::DeviceArithmetic(absl::string_view name)> arithmetic;
 
+  // Whether they run whole files and optimize them by themselves (Backend::runs_files), so that
+  // what they made of a model can be explained.
+  bool runs_files = false;
+
   bool is_measured() const { return open != nullptr; }
   bool is_name_of_others() const { return !stands_for.empty(); }
 };
@@ -67,8 +71,9 @@ std::span<const DeviceKind> AllDeviceKinds();
 // The row of a device; null for a name that no row accepts.
 const DeviceKind* FindDeviceKind(std::span<const DeviceKind> kinds, absl::string_view name);
 
-// Which rows a list contains. Names that stand for devices count as what they stand for.
-enum class DeviceFilter { kAll, kMeasured };
+// Which rows a list contains. Names that stand for devices count as what they stand for, where all
+// of these are in the list.
+enum class DeviceFilter { kAll, kMeasured, kRunsFiles };
 // The names that help and completion offer.
 std::vector<std::string> DeviceNames(DeviceFilter filter);
 // All accepted names, for a message: "auto, cpu, cuda, cuda-strict32, cuda:1 and so on,

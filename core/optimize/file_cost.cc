@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
@@ -37,7 +38,8 @@ absl::StatusOr<FileInputs> InputsOf(const verify::CutGraph& cut, const FileCostC
 // Finds the nodes of a graph that the kernels of its file come from.
 class Origins {
  public:
-  explicit Origins(const model::Graph& graph) : graph_(graph) {
+  Origins(const model::Graph& graph, const std::vector<kernels::FileKernel>& kernels)
+      : graph_(graph) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const NodeId node(static_cast<uint32_t>(i));
       for (const model::ValueId id : graph.nodes[i].outputs) {
@@ -45,24 +47,26 @@ class Origins {
       }
       if (!graph.nodes[i].name.empty()) by_name_.emplace(graph.nodes[i].name, node);
     }
+    for (const kernels::FileKernel& kernel : kernels) {
+      if (const NodeId last = LastOf(kernel); last.valid()) last_nodes_.insert(last);
+    }
   }
 
   // A fused kernel computes the value of its last node. Its first node is found by going backwards
-  // to one whose operator the kernel's name ends with, if that takes only a few steps.
+  // to one whose operator the kernel's name ends with, if that takes only a few steps and comes to
+  // no other kernel.
   std::vector<NodeId> Of(const kernels::FileKernel& kernel) const {
     constexpr int kMostSteps = 4;
-    for (const std::string& name : kernel.names) {
-      const auto found = node_of_.find(name);
-      if (found == node_of_.end()) continue;
-      std::vector<NodeId> fused = {found->second};
+    if (const NodeId last = LastOf(kernel); last.valid()) {
+      std::vector<NodeId> fused = {last};
       for (int step = 0; step < kMostSteps; ++step) {
         const model::Node& here = graph_.node(fused.front());
         if (absl::EndsWith(kernel.op, here.op)) return fused;
         const NodeId before = Before(here);
-        if (!before.valid()) break;
+        if (!before.valid() || last_nodes_.contains(before)) break;
         fused.insert(fused.begin(), before);
       }
-      return {found->second};
+      return {last};
     }
     for (const std::string& name : kernel.names) {
       const auto found = by_name_.find(name);
@@ -72,6 +76,15 @@ class Origins {
   }
 
  private:
+  // The node whose value the kernel computes; invalid if that is not known.
+  NodeId LastOf(const kernels::FileKernel& kernel) const {
+    for (const std::string& name : kernel.names) {
+      const auto found = node_of_.find(name);
+      if (found != node_of_.end()) return found->second;
+    }
+    return NodeId();
+  }
+
   // The node that computes the first input.
   NodeId Before(const model::Node& node) const {
     if (node.inputs.empty() || !node.inputs[0].valid()) return NodeId();
@@ -82,6 +95,7 @@ class Origins {
   const model::Graph& graph_;
   absl::flat_hash_map<std::string, NodeId> node_of_;  // By the names of the values they compute.
   absl::flat_hash_map<std::string, NodeId> by_name_;
+  absl::flat_hash_set<NodeId> last_nodes_;  // Of all kernels.
 };
 
 absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& file,
@@ -100,7 +114,7 @@ absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& f
     if (kernel.spec.has_value()) costs.Request(*kernel.spec);
   }
   costs.Wait(until());
-  const Origins origins(prepared.cut.graph);
+  const Origins origins(prepared.cut.graph, file_kernels->kernels);
   cost::GraphCost result;
   for (kernels::FileKernel& kernel : file_kernels->kernels) {
     if (!kernel.spec.has_value()) continue;

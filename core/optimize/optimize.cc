@@ -49,6 +49,7 @@
 #include "core/optimize/candidates.h"
 #include "core/optimize/decide.h"
 #include "core/optimize/devices.h"
+#include "core/optimize/explainer.h"
 #include "core/optimize/finish.h"
 #include "core/optimize/job.h"
 #include "core/optimize/memory.h"
@@ -94,6 +95,7 @@ class Run {
     QUOTIENT_ASSIGN_OR_RETURN(PackagedCandidates packaged, Stage("package", device, [&] {
                                 return Package(*baseline, *std::move(candidates));
                               }));
+    explainer_.LookAt(*baseline, packaged);
     QUOTIENT_ASSIGN_OR_RETURN(VerifiedCandidates verified, Stage("verify", device, [&] {
                                 return Verify(*baseline, std::move(packaged));
                               }));
@@ -107,6 +109,8 @@ class Run {
     verified = AtPresent(std::move(verified), costs);
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(priced, std::move(verified)));
     std::optional<Delivery> delivery = Deliver(priced, decision);
+    if (!delivery.has_value()) decision.winner.reset();
+    Explain(priced, decision);
     NoteFailuresOfDevice();
     Result result = Answered(Finish(job_, priced, checker.get(), std::move(decision),
                                     std::move(delivery), record_.TakeReport()),
@@ -314,9 +318,19 @@ class Run {
     return std::nullopt;
   }
 
+  // No stage, as the report is made even if time is up.
+  void Explain(const Baseline& baseline, const Decision& decision) {
+    const Clock& clock = job_.environment.clock;
+    const int64_t start = clock.NowNs();
+    record_.report().explanation = explainer_.Explain(baseline, decision);
+    if (!record_.report().explanation.has_value()) return;
+    record_.report().phase_seconds["explain"] = clock.SecondsSince(start);
+  }
+
   const Job& job_;
   RunRecord record_;
   WhyNot why_not_{job_};
+  Explainer explainer_{job_};
   const int64_t failures_before_ = job_.environment.devices->FailuresOf(job_.options.device);
 };
 

@@ -90,7 +90,9 @@ absl::StatusOr<PackagedCandidates> PackageCandidates(const Job& job, const Basel
       packaged.time_was_up = true;
     } else if (!one.ok()) {
       packaged.failures.push_back(one.status());
-    } else if (!TakesTimeOfOriginal(baseline, *one)) {
+    } else if (TakesTimeOfOriginal(baseline, *one)) {
+      packaged.without_effect.push_back(std::move(one->journal));
+    } else {
       packaged.written.push_back(*std::move(one));
     }
   }

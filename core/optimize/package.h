@@ -52,7 +52,9 @@ struct Packaged {
 
 // The candidates of a search, packaged.
 struct PackagedCandidates {
-  std::vector<Packaged> written;       // Without those that take the same time as the original.
+  std::vector<Packaged> written;  // Without those that take the same time as the original.
+  // The journals of those that do.
+  std::vector<std::vector<report::JournalEntry>> without_effect;
   std::vector<absl::Status> failures;  // Why other candidates could not be written.
   bool time_was_up = false;            // Whether there was no time to write all others.
   std::vector<std::string> applied;    // Names of the rules that the search applied.

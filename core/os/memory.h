@@ -8,8 +8,11 @@ namespace quotient::os {
 
 // Bytes of the machine, or of the control group that the process runs in if that has less. Linux
 // hands out more than it has and ends who then uses it: what would take most of this must not even
-// be tried. Thread-safe; asked once.
+// be tried. It is divided by the number of jobs that run at once. Thread-safe; asked once.
 int64_t MemoryBytes();
+// Makes MemoryBytes a part of so many equal ones, because so many jobs plan with it at once. To be
+// called before anybody does.
+void DivideMemory(int parts);
 // The share of it that a job may plan with. The rest is for other processes and for what no plan
 // foresees.
 inline constexpr double kShareToUse = 0.75;

@@ -92,6 +92,17 @@ std::string SiteOf(const Region& region) {
   return NameOfNode(graph, graph.node(dearest->group->nodes[0]));
 }
 
+std::vector<std::string> NodesOf(const std::vector<const GainKernel*>& kernels) {
+  std::vector<std::string> names;
+  for (const GainKernel* const kernel : kernels) {
+    const model::Graph& graph = kernel->graph->graph;
+    for (const model::NodeId id : kernel->group->nodes) {
+      names.push_back(NameOfNode(graph, graph.node(id)));
+    }
+  }
+  return names;
+}
+
 void Tally(const std::vector<const GainKernel*>& kernels, std::vector<KernelTally>& tallies) {
   for (const GainKernel* const kernel : kernels) {
     const std::string ops = kernels::OperatorNames(kernel->group->spec, " + ");
@@ -256,6 +267,7 @@ class Comparison {
       Tally(region.before, sum.before);
       Tally(region.after, sum.after);
       sum.sites.push_back(SiteOf(region));
+      sum.nodes.push_back(NodesOf(region.before));
       gain.estimated = gain.estimated || HasEstimate(region.before) || HasEstimate(region.after);
     }
     const auto saved = [](const auto& gain) { return gain.saved_us(); };

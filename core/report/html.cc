@@ -318,9 +318,9 @@ std::string ToHtml(const Report& report) {
       report.model_name,
       absl::StrCat("cost report by Quotient for ", kernels::ShortDevice(report.device),
                    place.empty() ? "" : ": ", place),
-      absl::StrCat(SummarySection(report), GainsSection(report), HowSure(report), Drawings(report),
-                   Bars(report), Journal(report), SearchSection(report), WhyNotSection(report),
-                   Circumstances(report)));
+      absl::StrCat(SummarySection(report), GainsSection(report), HowSure(report),
+                   ExplanationSection(report), Drawings(report), Bars(report), Journal(report),
+                   SearchSection(report), WhyNotSection(report), Circumstances(report)));
 }
 
 }  // namespace quotient::report

@@ -252,6 +252,9 @@ Report FromValue(const Json& json) {
   ReadRules(json, &report.rules);
   ReadList(json, "journal", &report.journal);
   ReadList(json, "why_not", &report.why_not);
+  if (json.contains("explanation") && !json["explanation"].is_null()) {
+    FromValue(json["explanation"], &report.explanation.emplace());
+  }
   ReadList(json, "nodes", &report.nodes);
   Read(json, "phase_seconds", &report.phase_seconds);
   Read(json, "notes", &report.notes);

@@ -224,6 +224,7 @@ std::string ToJson(const Report& report) {
       {"rules", RulesValue(report)},
       {"journal", ToList(report.journal)},
       {"why_not", ToList(report.why_not)},
+      {"explanation", report.explanation ? ToValue(*report.explanation) : Json(nullptr)},
       {"nodes", ToList(report.nodes)},
       {"phase_seconds", report.phase_seconds},
       {"notes", report.notes},

@@ -29,12 +29,6 @@ std::string ShapeOf(const Operand& operand) {
   return operand.constant ? absl::StrCat("[", dims, "]") : dims;
 }
 
-std::string OperandsOf(const KernelSpec& spec) {
-  return absl::StrJoin(kernels::AllOperands(spec), " ", [](std::string* out, const Operand& each) {
-    absl::StrAppend(out, ShapeOf(each));
-  });
-}
-
 std::string NodeOf(const model::Graph& graph, const KernelGroup& group) {
   if (group.nodes.empty()) return "";
   const model::Node& node = graph.node(group.nodes[0]);
@@ -70,6 +64,12 @@ std::vector<ProfiledOperator> ByOperator(const std::vector<ProfiledKernel>& kern
 
 }  // namespace
 
+std::string OperandsText(const KernelSpec& spec) {
+  return absl::StrJoin(kernels::AllOperands(spec), " ", [](std::string* out, const Operand& each) {
+    absl::StrAppend(out, ShapeOf(each));
+  });
+}
+
 double ProfiledKernel::gap_us() const { return Gap(predicted_us, measured_us); }
 
 void DescribeKernels(const model::Graph& graph, const cost::GraphCost& cost,
@@ -83,7 +83,7 @@ void DescribeKernels(const model::Graph& graph, const cost::GraphCost& cost,
         row_of.try_emplace(kernels::KernelKey(group.spec), profile->kernels.size());
     if (is_new) {
       profile->kernels.push_back({.op = kernels::OperatorNames(group.spec, "+"),
-                                  .operands = OperandsOf(group.spec),
+                                  .operands = OperandsText(group.spec),
                                   .node = NodeOf(graph, group),
                                   .times = 0,
                                   .estimated = cost.costs[i].source == cost::CostSource::kModel});

@@ -50,6 +50,9 @@ struct Profile {
   std::vector<std::string> notes;  // Sentences.
 };
 
+// Shapes of what a kernel reads, constants in brackets: ProfiledKernel::operands.
+std::string OperandsText(const kernels::KernelSpec& spec);
+
 // Fills in kernels, operators and the sums. `kernel_us` has the time of each kernel that is not
 // free, in the order of `cost.groups`, as far as the device tells it.
 void DescribeKernels(const model::Graph& graph, const cost::GraphCost& cost,

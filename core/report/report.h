@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/report/explanation.h"
 #include "core/timing/statistics.h"
 
 namespace quotient::report {
@@ -188,6 +189,8 @@ struct RegionGain {
   std::vector<KernelTally> before;  // The kernels of all these regions; empty if nothing was there.
   std::vector<KernelTally> after;   // Empty if nothing took their place.
   std::vector<std::string> sites;   // For each region the node where it costs most.
+  // For each region the nodes of the original in it, by name. Not in the JSON.
+  std::vector<std::vector<std::string>> nodes = {};
 
   double saved_us() const;
 };
@@ -293,6 +296,9 @@ struct Report {
   std::map<std::string, RuleFigures> rules;  // By name: those that had a match or are used.
   std::vector<JournalEntry> journal;
   std::vector<WhyNot> why_not;  // In the order of RULE@NODE as text, each question once.
+  // What the runtime made of the original. Unset on devices that run no files, and where the
+  // kernels of the file are not known.
+  std::optional<Explanation> explanation;
   std::vector<NodeCost> nodes;
   std::vector<DrawnNode> drawn_before;
   std::vector<DrawnNode> drawn_after;

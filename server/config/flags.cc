@@ -38,11 +38,22 @@ const Flag kFlags[] = {
     {"max-blob-bytes", "N", &ServerFlags::max_blob_bytes, "largest file of a model"},
     {"min-free-bytes", "N", &ServerFlags::min_free_bytes,
      "take no uploads while the disk has less free than this"},
+    {"max-watches", "N", &ServerFlags::max_watches, "clients that watch a job at once"},
+    {"max-watches-per-client", "N", &ServerFlags::max_watches_per_client, "those of one machine"},
+    {"max-uploads", "N", &ServerFlags::max_uploads, "uploads in progress; more have to wait"},
+    {"max-uploads-per-client", "N", &ServerFlags::max_uploads_per_client, "those of one machine"},
+    {"max-upload-bytes-per-client", "N", &ServerFlags::max_upload_bytes_per_client,
+     "bytes that these may still have to send, unless it is one upload"},
+    {"scrub-bytes-per-second", "N", &ServerFlags::scrub_bytes_per_second,
+     "stored files are read so fast, again and again, to find damage; 0: not at all"},
     {"max-job-seconds", "N", &ServerFlags::max_job_seconds, "a job is stopped after this long"},
     {"checkpoint-seconds", "N", &ServerFlags::checkpoint_seconds,
      "a killed job loses so much of its search, and the step in hand; 0: all of it"},
+    {"endpoint-grace-seconds", "N", &ServerFlags::endpoint_grace_seconds,
+     "at SIGTERM, a server that is not ready any more answers for this long, until no calls are "
+     "routed to it; with --allow-remote"},
     {"drain-seconds", "N", &ServerFlags::drain_seconds,
-     "at SIGTERM, calls in progress get this long to end"},
+     "then calls in progress get this long to end"},
     {"onnxruntime", "FILE", &ServerFlags::onnxruntime,
      "the library of the device onnxruntime, which must be usable; default $QUOTIENT_ONNXRUNTIME, "
      "else the one that was installed with this program"},
@@ -78,8 +89,10 @@ absl::Status SetValue(const Flag& flag, absl::string_view text, ServerFlags* fla
 absl::Status Validate(const ServerFlags& flags) {
   if (flags.workers < 1 || flags.workers > 64) return Invalid("workers", "1 to 64");
   if (flags.data_dir.empty()) return Invalid("data-dir", "empty");
-  if (flags.max_queued_jobs > std::numeric_limits<int>::max()) {
-    return Invalid("max-queued-jobs", "too large");
+  for (const char* name : {"max-queued-jobs", "max-uploads", "max-uploads-per-client",
+                           "max-watches", "max-watches-per-client"}) {
+    const auto field = std::get<int64_t ServerFlags::*>(FindFlag(name)->field);
+    if (flags.*field > std::numeric_limits<int>::max()) return Invalid(name, "too large");
   }
   for (const char* level : {"debug", "info", "warn", "error"}) {
     if (flags.log_level == level) return absl::OkStatus();

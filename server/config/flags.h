@@ -21,8 +21,15 @@ struct ServerFlags {
   int64_t max_queued_jobs = 1000;
   int64_t max_blob_bytes = int64_t{16} << 30;
   int64_t min_free_bytes = int64_t{256} << 20;
+  int64_t max_watches = 10'000;
+  int64_t max_watches_per_client = 1000;
+  int64_t max_uploads = 512;
+  int64_t max_uploads_per_client = 128;
+  int64_t max_upload_bytes_per_client = int64_t{64} << 30;
+  int64_t scrub_bytes_per_second = int64_t{4} << 20;
   int64_t max_job_seconds = 3600;
   int64_t checkpoint_seconds = 30;
+  int64_t endpoint_grace_seconds = 5;
   int64_t drain_seconds = 20;
   std::string onnxruntime;
   bool no_precedence = false;

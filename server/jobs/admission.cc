@@ -51,6 +51,12 @@ bool IsDeterministicRefusal(const absl::Status& error) {
          error.code() == absl::StatusCode::kUnimplemented;
 }
 
+// Whether how the job ended holds for all jobs of its content.
+bool HasReusableEnd(const Job& job) {
+  if (job.state == JobState::kFailed) return IsDeterministicRefusal(job.error);
+  return job.state == JobState::kSucceeded && !job.result->device_failed;
+}
+
 absl::Status JobNotFound(absl::string_view id) {
   return MakeError(Reason::kJobNotFound, absl::StrCat("no job '", Escaped(id), "'"));
 }
@@ -64,11 +70,15 @@ absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
   QUOTIENT_RETURN_IF_ERROR(CheckSpec(request.spec));
   QUOTIENT_RETURN_IF_ERROR(CheckName("request_id", request.request_id));
   QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec));
-  const absl::StatusOr<optimize::DeviceIdentity> device =
-      dependencies_.identify(request.spec.options);
+  const absl::StatusOr<Job> job = NewJob(request.spec);
+  // Blobs are looked at before the ledger is locked, since nobody else should wait for the disk.
+  std::string spent;
+  if (!request.skip_cache_lookup) {
+    QUOTIENT_ASSIGN_OR_RETURN(spent, FindSpent(job));
+  }
   Admitted admitted;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request, device));
+    QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request, job, spent));
     edit.Submitted(admitted.job, admitted.disposition);
     return absl::OkStatus();
   }));
@@ -125,32 +135,48 @@ absl::StatusOr<std::optional<Job>> Admission::FindEarlier(JobTransaction& store,
   return job;
 }
 
-absl::StatusOr<Admitted> Admission::Admit(
-    Ledger::Edit& edit, const SubmitRequest& request,
-    const absl::StatusOr<optimize::DeviceIdentity>& device) const {
+absl::StatusOr<Job> Admission::NewJob(const JobSpec& spec) const {
+  Job job{.spec = spec};
+  optimize::Options& options = job.spec.options;
+  if (options.threads == 0) options.threads = limits_.default_threads;
+  QUOTIENT_ASSIGN_OR_RETURN(const optimize::DeviceIdentity device, dependencies_.identify(options));
+  options.device = device.name;
+  job.device_fingerprint = device.fingerprint;
+  job.action_key = ActionKey(job.spec, {dependencies_.engine_version, job.device_fingerprint});
+  return job;
+}
+
+absl::StatusOr<std::string> Admission::FindSpent(const absl::StatusOr<Job>& job) const {
+  if (!job.ok()) return std::string();
+  std::optional<Job> same;
+  QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(same, edit.store().FindByActionKey(job->action_key));
+    return absl::OkStatus();
+  }));
+  if (!same.has_value() || !same->result.has_value()) return std::string();
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, HasBlobs(*same->result));
+  return present ? "" : same->id;
+}
+
+absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitRequest& request,
+                                          const absl::StatusOr<Job>& job,
+                                          const std::string& spent) const {
   JobTransaction& store = edit.store();
   const std::string payload = Payload(request);
   QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> earlier,
                             FindEarlier(store, request.request_id, payload));
   if (earlier.has_value()) return Admitted{*std::move(earlier), Disposition::kJoined};
-  QUOTIENT_RETURN_IF_ERROR(device.status());
-  Job job{.spec = request.spec, .device_fingerprint = device->fingerprint};
-  job.spec.options.device = device->name;
-  job.action_key = ActionKey(job.spec, {dependencies_.engine_version, job.device_fingerprint});
+  QUOTIENT_RETURN_IF_ERROR(job.status());
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job->action_key));
   Admitted admitted;
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job.action_key));
-  if (request.skip_cache_lookup) same.reset();
-  bool reusable = false;
-  if (same.has_value()) {
-    QUOTIENT_ASSIGN_OR_RETURN(reusable, HasReusableResult(*same));
-  }
-  if (reusable) {
+  if (request.skip_cache_lookup || (same.has_value() && same->id == spent)) same.reset();
+  if (same.has_value() && HasReusableEnd(*same)) {
     admitted = {*std::move(same), Disposition::kCacheHit};
   } else if (same.has_value() &&
              (same->state == JobState::kQueued || same->state == JobState::kRunning)) {
     admitted = {*std::move(same), Disposition::kJoined};
   } else {
-    QUOTIENT_ASSIGN_OR_RETURN(admitted.job, AddJob(edit, std::move(job)));
+    QUOTIENT_ASSIGN_OR_RETURN(admitted.job, AddJob(edit, *job));
   }
   // A submission without a request id is stored under a new id, so that CountWishes counts it.
   const std::string id = request.request_id.empty() ? dependencies_.new_id() : request.request_id;
@@ -159,15 +185,13 @@ absl::StatusOr<Admitted> Admission::Admit(
   return admitted;
 }
 
-absl::StatusOr<bool> Admission::HasReusableResult(const Job& job) const {
-  if (job.state == JobState::kFailed) return IsDeterministicRefusal(job.error);
-  if (job.state != JobState::kSucceeded || job.result->device_failed) return false;
-  std::vector<BlobId> needed = {job.result->model, job.result->report_json,
-                                job.result->report_html};
-  if (job.result->external_data.has_value()) needed.push_back(*job.result->external_data);
+absl::StatusOr<bool> Admission::HasBlobs(const JobResult& result) const {
+  std::vector<BlobId> needed = {result.model, result.report_json, result.report_html};
+  if (result.external_data.has_value()) needed.push_back(*result.external_data);
   for (const BlobId& id : needed) {
-    QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Contains(id));
-    if (!present) return false;
+    const absl::Status status = dependencies_.blobs->Open(id).status();
+    if (absl::IsNotFound(status) || GetReason(status) == Reason::kBlobCorrupt) return false;
+    QUOTIENT_RETURN_IF_ERROR(status);
   }
   return true;
 }

@@ -21,6 +21,8 @@ struct AdmissionLimits {
   int max_queued = 1000;          // Waiting jobs. Further ones are refused with QUEUE_FULL.
   int max_external_files = 4096;  // Per model.
   int64_t max_model_bytes = int64_t{64} << 30;
+  // Threads of jobs that leave the number to the server; 0 leaves it to the core.
+  int default_threads = 0;
 };
 
 struct SubmitRequest {
@@ -72,16 +74,23 @@ class Admission {
  private:
   absl::Status CheckSpec(const JobSpec& spec) const;
   absl::Status CheckBlobs(const JobSpec& spec) const;
+  // Returns the job of the request, with what the server decides, which is not in the store yet.
+  // Errors are those of identifying the device.
+  absl::StatusOr<Job> NewJob(const JobSpec& spec) const;
   // Decides between the job of an earlier request, a job of the same content and a new job. The
-  // earlier one is found even if the device is not there any more.
+  // earlier one is found even if there is no `job`, because the device is not there any more. A
+  // result of the job `spent` is not used.
   absl::StatusOr<Admitted> Admit(Ledger::Edit& edit, const SubmitRequest& request,
-                                 const absl::StatusOr<optimize::DeviceIdentity>& device) const;
+                                 const absl::StatusOr<Job>& job, const std::string& spent) const;
+  // Returns the id of the job whose result the request would get, if that result is not all there
+  // any more; else nothing. Reads the result's blobs, unless they were verified before.
+  absl::StatusOr<std::string> FindSpent(const absl::StatusOr<Job>& job) const;
   // The job of an earlier submission with this id; null if there is none. REQUEST_ID_REUSED if that
   // had another content.
   absl::StatusOr<std::optional<Job>> FindEarlier(JobTransaction& store,
                                                  const std::string& request_id,
                                                  const std::string& payload) const;
-  absl::StatusOr<bool> HasReusableResult(const Job& job) const;
+  absl::StatusOr<bool> HasBlobs(const JobResult& result) const;
   // Adds the job, as a new one with a new id.
   absl::StatusOr<Job> AddJob(Ledger::Edit& edit, Job job) const;
 

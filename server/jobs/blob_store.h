@@ -1,7 +1,8 @@
 #pragma once
 
 // Interfaces of the stores for blobs and for uploads in progress. A blob is immutable, is found by
-// its digest, and is either complete or absent.
+// its digest, and is either complete or absent. One that was damaged on the disk is set aside as
+// soon as that is found, and then it is absent, so that it can be stored anew.
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,9 @@ class Blob {
  public:
   virtual ~Blob() = default;
   virtual absl::string_view bytes() const = 0;
+  // Whether some of the bytes that were read so far are zeros because the disk could not read them.
+  // Whoever has used them must ask this at the end.
+  virtual bool damaged() const = 0;
   // Gives back the memory that the bytes take until they are used again, where it can.
   virtual void Release() const {}
 };
@@ -28,14 +32,19 @@ class BlobStore {
  public:
   virtual ~BlobStore() = default;
 
+  // Looks for the blob, and not at its bytes.
   virtual absl::StatusOr<bool> Contains(const BlobId& id) = 0;
-  // Returns NOT_FOUND if there is no such blob. Does not check the digest; see OpenVerified.
+  // Returns NOT_FOUND if there is no such blob. Reads all of it, and returns BLOB_CORRUPT if the
+  // bytes do not have the digest.
+  virtual absl::Status Verify(const BlobId& id) = 0;
+  // Verifies the blob first, unless this process has done so before.
   virtual absl::StatusOr<std::shared_ptr<const Blob>> Open(const BlobId& id) = 0;
-  // Durable when this returns.
+  // Durable when this returns. A blob that is there is verified as by Open, and replaced if it is
+  // damaged.
   virtual absl::StatusOr<BlobId> Put(absl::string_view bytes) = 0;
 };
 
-// Opens a blob and returns BLOB_CORRUPT if its bytes do not have the digest `id`.
+// Verifies a blob, even if that was done before, and opens it.
 absl::StatusOr<std::shared_ptr<const Blob>> OpenVerified(BlobStore& blobs, const BlobId& id);
 
 // Writes the bytes of one upload. One thread at a time. Destroying the writer keeps the bytes
@@ -62,20 +71,34 @@ struct UploadTicket {
   bool done = false;  // Whether the blob exists already.
 };
 
-// Uploads in progress, which survive a restart. Thread-safe.
+// What the uploads in progress take.
+struct UploadLoad {
+  int open = 0;
+  int64_t reserved_bytes = 0;  // Announced and not yet on the disk.
+};
+
+// Uploads in progress, which survive a restart. Each reserves the room that it still needs, until
+// it ends or expires. Thread-safe.
 class UploadStore {
  public:
   virtual ~UploadStore() = default;
 
-  virtual absl::StatusOr<UploadTicket> Start(const BlobId& blob) = 0;
+  // `client` is who uploads, for the limits per client. Returns QUEUE_FULL if there are too many
+  // uploads, or if they would take too much, and STORAGE_DOWN if there is no room for the blob
+  // besides what other uploads have reserved. May return an earlier upload of the same blob and
+  // client, to which nobody writes.
+  virtual absl::StatusOr<UploadTicket> Start(const BlobId& blob, absl::string_view client) = 0;
   // Returns NOT_FOUND if there is no such upload, or no longer.
   virtual absl::StatusOr<int64_t> CommittedOffset(absl::string_view upload_id) = 0;
   // Takes over the upload from any other writer. Returns UPLOAD_OFFSET unless `offset` equals the
   // committed offset.
   virtual absl::StatusOr<std::unique_ptr<UploadWriter>> Resume(absl::string_view upload_id,
                                                                int64_t offset) = 0;
-  // Removes uploads to which nothing was committed since `unix_ms`.
-  virtual absl::Status Expire(int64_t unix_ms) = 0;
+  // Removes uploads to which nothing was committed since `unix_ms`, and those of which nothing was
+  // ever committed if they were begun before `empty_unix_ms`. Leaves those to which somebody
+  // writes.
+  virtual absl::Status Expire(int64_t unix_ms, int64_t empty_unix_ms) = 0;
+  virtual UploadLoad Load() const = 0;
 };
 
 }  // namespace quotient::jobs

@@ -163,14 +163,16 @@ absl::Status Dispatch::End(const Lease& lease,
 absl::Status Dispatch::EndHeld(HeldLease& held,
                                absl::FunctionRef<absl::Status(Ledger::Edit&, Job)> change) {
   absl::MutexLock lock(&held.mutex);
-  QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+  const absl::Status status = ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), held.lease));
     QUOTIENT_RETURN_IF_ERROR(edit.store().RemoveLease(held.lease.job_id));
     return change(edit, std::move(job));
-  }));
-  held.ended = true;
-  leases_.Remove(held.lease);
-  return absl::OkStatus();
+  });
+  if (status.ok() || absl::IsAborted(status)) {
+    held.ended = true;
+    leases_.Remove(held.lease);
+  }
+  return status;
 }
 
 absl::StatusOr<int> Dispatch::RequeueLost() {

@@ -50,27 +50,50 @@ absl::Status Ledger::Edit::Record(Job* job, JobState to, absl::string_view actor
 }
 
 void Ledger::AddObserver(JobObserver* observer) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&observers_mutex_);
   observers_.push_back(observer);
 }
 
 absl::Status Ledger::Write(absl::FunctionRef<absl::Status(Edit&)> write) {
-  absl::MutexLock lock(&mutex_);
-  std::vector<Edit::Change> changes;
-  std::vector<std::pair<Job, Disposition>> submissions;
+  QUOTIENT_RETURN_IF_ERROR(Commit(write));
+  TellNews();
+  return absl::OkStatus();
+}
+
+absl::Status Ledger::Commit(absl::FunctionRef<absl::Status(Edit&)> write) {
+  absl::MutexLock lock(&commit_mutex_);
+  News news;
   QUOTIENT_RETURN_IF_ERROR(store_.Write([&](JobTransaction& transaction) -> absl::Status {
     Edit edit(transaction);
     QUOTIENT_RETURN_IF_ERROR(write(edit));
-    changes = std::move(edit.changes_);
-    submissions = std::move(edit.submissions_);
+    news = {std::move(edit.changes_), std::move(edit.submissions_)};
     return absl::OkStatus();
   }));
-  for (JobObserver* observer : observers_) {
-    for (const Edit::Change& change : changes)
-      observer->OnTransition(change.job, change.transition);
-    for (const auto& [job, disposition] : submissions) observer->OnSubmission(job, disposition);
-  }
+  absl::MutexLock news_lock(&news_mutex_);
+  news_.push_back(std::move(news));
   return absl::OkStatus();
+}
+
+void Ledger::TellNews() {
+  absl::MutexLock lock(&observers_mutex_);
+  while (const std::optional<News> news = NextNews()) {
+    for (JobObserver* observer : observers_) {
+      for (const Edit::Change& change : news->changes) {
+        observer->OnTransition(change.job, change.transition);
+      }
+      for (const auto& [job, disposition] : news->submissions) {
+        observer->OnSubmission(job, disposition);
+      }
+    }
+  }
+}
+
+std::optional<Ledger::News> Ledger::NextNews() {
+  absl::MutexLock lock(&news_mutex_);
+  if (news_.empty()) return std::nullopt;
+  News news = std::move(news_.front());
+  news_.pop_front();
+  return news;
 }
 
 }  // namespace quotient::jobs

@@ -1,14 +1,18 @@
 #pragma once
 
 // The ledger makes every change of a job's state. A change is checked by the state machine,
-// numbered and committed; then observers are told, in the order of the commits.
+// numbered and committed; then observers are told, in the order of the commits. Nobody else waits
+// for that.
 //
 //   ledger.Write([&](Ledger::Edit& edit) -> absl::Status {
 //     ...
 //     return edit.Move(&job, JobEvent::kCancel, "client", "cancel");
 //   });
 
+#include <deque>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -23,8 +27,9 @@ namespace quotient::jobs {
 
 enum class Disposition { kNew, kJoined, kCacheHit };
 
-// Is told of committed changes. Calls are serialized and come from the thread that wrote. They must
-// not block and must not call the ledger.
+// Is told of committed changes. Calls are serialized, in the order of the commits, and come from a
+// thread that writes. They must not call the ledger. While one lasts, others can commit, but nobody
+// is told.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
@@ -68,18 +73,39 @@ class Ledger {
   explicit Ledger(JobStore* store) : store_(*store) {}
 
   // Adds an observer of all later writes. Borrowed; must outlive the ledger's last write.
-  void AddObserver(JobObserver* observer);
+  void AddObserver(JobObserver* observer) ABSL_LOCKS_EXCLUDED(observers_mutex_);
 
-  absl::Status Write(absl::FunctionRef<absl::Status(Edit&)> write) ABSL_LOCKS_EXCLUDED(mutex_);
+  // When this returns, observers have been told.
+  absl::Status Write(absl::FunctionRef<absl::Status(Edit&)> write)
+      ABSL_LOCKS_EXCLUDED(commit_mutex_, observers_mutex_, news_mutex_);
 
   JobStore& store() { return store_; }
 
  private:
+  // What observers are to be told of one commit.
+  struct News {
+    std::vector<Edit::Change> changes;
+    std::vector<std::pair<Job, Disposition>> submissions;
+  };
+
+  absl::Status Commit(absl::FunctionRef<absl::Status(Edit&)> write)
+      ABSL_LOCKS_EXCLUDED(commit_mutex_, news_mutex_);
+  // Tells all news that there are, its own and what others left.
+  void TellNews() ABSL_LOCKS_EXCLUDED(observers_mutex_, news_mutex_);
+  std::optional<News> NextNews() ABSL_LOCKS_EXCLUDED(news_mutex_);
+
   JobStore& store_;
 
-  // Held during commit and notification, so that observers see changes in the order of the commits.
-  absl::Mutex mutex_;
-  std::vector<JobObserver*> observers_ ABSL_GUARDED_BY(mutex_);
+  // Held from a commit until its news are in the queue, so that they are in the order of the
+  // commits.
+  absl::Mutex commit_mutex_;
+
+  // Held while observers are told, so that they hear of one thing at a time.
+  absl::Mutex observers_mutex_;
+  std::vector<JobObserver*> observers_ ABSL_GUARDED_BY(observers_mutex_);
+
+  absl::Mutex news_mutex_ ABSL_ACQUIRED_AFTER(commit_mutex_, observers_mutex_);
+  std::deque<News> news_ ABSL_GUARDED_BY(news_mutex_);
 };
 
 }  // namespace quotient::jobs

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -48,18 +49,17 @@ MetricFamily Single(MetricId id, double value) {
 
 class JobCollector : public prometheus::Collectable {
  public:
-  JobCollector(jobs::JobStore* store, jobs::WatchHub* hub) : store_(*store), hub_(*hub) {}
+  JobCollector(const JobCounts* counts, const jobs::WatchHub* hub) : counts_(*counts), hub_(*hub) {}
 
   std::vector<MetricFamily> Collect() const override {
     std::vector<MetricFamily> families = {Single(MetricId::kWatchers, hub_.watchers())};
-    const auto counts = store_.CountByState();
-    if (!counts.ok()) return families;  // Rather no series, on which one can alert, than zeros.
+    const std::map<jobs::JobState, int64_t> counts = counts_.Get();
     MetricFamily jobs = Family(MetricId::kJobs);
     for (const jobs::JobState state :
          {jobs::JobState::kQueued, jobs::JobState::kRunning, jobs::JobState::kCancelling,
           jobs::JobState::kSucceeded, jobs::JobState::kFailed, jobs::JobState::kCancelled}) {
-      const auto count = counts->find(state);
-      AddValue(count == counts->end() ? 0.0 : static_cast<double>(count->second),
+      const auto count = counts.find(state);
+      AddValue(count == counts.end() ? 0.0 : static_cast<double>(count->second),
                {absl::AsciiStrToLower(jobs::JobStateName(state))}, MetricId::kJobs, &jobs);
     }
     families.push_back(std::move(jobs));
@@ -67,8 +67,22 @@ class JobCollector : public prometheus::Collectable {
   }
 
  private:
-  jobs::JobStore& store_;
-  jobs::WatchHub& hub_;
+  const JobCounts& counts_;
+  const jobs::WatchHub& hub_;
+};
+
+class UploadCollector : public prometheus::Collectable {
+ public:
+  explicit UploadCollector(jobs::UploadStore* uploads) : uploads_(*uploads) {}
+
+  std::vector<MetricFamily> Collect() const override {
+    const jobs::UploadLoad load = uploads_.Load();
+    return {Single(MetricId::kUploadsOpen, load.open),
+            Single(MetricId::kUploadReservedBytes, static_cast<double>(load.reserved_bytes))};
+  }
+
+ private:
+  jobs::UploadStore& uploads_;
 };
 
 double CpuSeconds() {
@@ -108,9 +122,13 @@ class ProcessCollector : public prometheus::Collectable {
 
 }  // namespace
 
-std::shared_ptr<prometheus::Collectable> NewJobCollector(jobs::JobStore* store,
-                                                         jobs::WatchHub* hub) {
-  return std::make_shared<JobCollector>(store, hub);
+std::shared_ptr<prometheus::Collectable> NewJobCollector(const JobCounts* counts,
+                                                         const jobs::WatchHub* hub) {
+  return std::make_shared<JobCollector>(counts, hub);
+}
+
+std::shared_ptr<prometheus::Collectable> NewUploadCollector(jobs::UploadStore* uploads) {
+  return std::make_shared<UploadCollector>(uploads);
 }
 
 std::shared_ptr<prometheus::Collectable> NewProcessCollector() {

@@ -94,8 +94,8 @@ class MeteredUploadStore : public jobs::UploadStore {
   MeteredUploadStore(std::unique_ptr<jobs::UploadStore> store, Metrics* metrics)
       : store_(std::move(store)), metrics_(*metrics) {}
 
-  absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob) override {
-    absl::StatusOr<jobs::UploadTicket> ticket = store_->Start(blob);
+  absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob, absl::string_view client) override {
+    absl::StatusOr<jobs::UploadTicket> ticket = store_->Start(blob, client);
     if (ticket.ok() && ticket->done) metrics_.Add(MetricId::kUploads, {"deduplicated"});
     return ticket;
   }
@@ -107,7 +107,10 @@ class MeteredUploadStore : public jobs::UploadStore {
     QUOTIENT_ASSIGN_OR_RETURN(auto writer, store_->Resume(upload_id, offset));
     return std::make_unique<MeteredUploadWriter>(std::move(writer), &metrics_);
   }
-  absl::Status Expire(int64_t unix_ms) override { return store_->Expire(unix_ms); }
+  absl::Status Expire(int64_t unix_ms, int64_t empty_unix_ms) override {
+    return store_->Expire(unix_ms, empty_unix_ms);
+  }
+  jobs::UploadLoad Load() const override { return store_->Load(); }
 
  private:
   const std::unique_ptr<jobs::UploadStore> store_;

@@ -7,6 +7,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/digest.h"
+#include "server/rpc/peer.h"
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
@@ -16,8 +17,14 @@ constexpr int kMaxDigestsPerCall = 1000;
 
 absl::Status Malformed(absl::string_view message) { return absl::InvalidArgumentError(message); }
 
+absl::Status Unreadable(const BlobId& id) {
+  return MakeError(Reason::kBlobCorrupt,
+                   absl::StrCat("the server's disk cannot read blob ", id.Text()));
+}
+
 absl::Status NoSlot() {
-  return MakeError(Reason::kQueueFull, "too many uploads and downloads at once");
+  return MakeError(Reason::kQueueFull,
+                   "too many uploads and downloads at once, in all or of this client");
 }
 
 }  // namespace
@@ -39,12 +46,12 @@ absl::Status BlobService::Missing(const v1::FindMissingRequest& request,
   return absl::OkStatus();
 }
 
-grpc::Status BlobService::StartUpload(grpc::ServerContext* /*context*/,
+grpc::Status BlobService::StartUpload(grpc::ServerContext* context,
                                       const v1::StartUploadRequest* request,
                                       v1::StartUploadResponse* response) {
   const absl::StatusOr<BlobId> id = wire::FromProto(request->blob());
   if (!id.ok()) return ToGrpc(id.status());
-  const absl::StatusOr<jobs::UploadTicket> ticket = uploads_.Start(*id);
+  const absl::StatusOr<jobs::UploadTicket> ticket = uploads_.Start(*id, PeerHost(context->peer()));
   if (!ticket.ok()) return ToGrpc(ticket.status());
   response->set_upload_id(ticket->upload_id);
   response->set_committed_offset(ticket->committed_offset);
@@ -55,7 +62,7 @@ grpc::Status BlobService::StartUpload(grpc::ServerContext* /*context*/,
 grpc::Status BlobService::Upload(grpc::ServerContext* context,
                                  grpc::ServerReader<v1::UploadRequest>* reader,
                                  v1::UploadResponse* response) {
-  const auto slot = slots_.TryTake([context] { context->TryCancel(); });
+  const auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
   if (slot == nullptr) return ToGrpc(NoSlot());
   return ToGrpc(Receive(*reader, *slot, response));
 }
@@ -101,7 +108,7 @@ grpc::Status BlobService::QueryUpload(grpc::ServerContext* /*context*/,
 
 grpc::Status BlobService::Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                                    grpc::ServerWriter<v1::DownloadResponse>* writer) {
-  const auto slot = slots_.TryTake([context] { context->TryCancel(); });
+  const auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
   if (slot == nullptr) return ToGrpc(NoSlot());
   return ToGrpc(Send(*request, *slot, *writer));
 }
@@ -113,11 +120,12 @@ absl::Status BlobService::Send(const v1::DownloadRequest& request, StreamSlots::
     return absl::OutOfRangeError("offset outside of the blob");
   }
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> blob, blobs_.Open(id));
-  absl::string_view rest = blob->bytes().substr(static_cast<size_t>(request.offset()));
   v1::DownloadResponse response;
+  absl::string_view rest = blob->bytes().substr(static_cast<size_t>(request.offset()));
   while (!rest.empty()) {
     const absl::string_view chunk = rest.substr(0, static_cast<size_t>(limits_.max_chunk_bytes));
     response.set_data(chunk.data(), chunk.size());
+    if (blob->damaged()) return Unreadable(id);
     if (!slot.AwaitPeer([&] { return writer.Write(response); })) {
       return absl::CancelledError("the client is gone");
     }

@@ -12,7 +12,7 @@ namespace quotient::rpc {
 
 struct BlobLimits {
   int64_t max_chunk_bytes = int64_t{2} << 20;
-  int max_streams = 64;  // Uploads and downloads at once. Further ones get QUEUE_FULL.
+  SlotLimits streams;  // Uploads and downloads at once. Further ones get QUEUE_FULL.
   // A stream whose client is silent for this long is cut off. The client may resume it.
   int64_t max_idle_ms = 60'000;
 };
@@ -24,7 +24,7 @@ class BlobService final : public v1::BlobService::Service {
  public:
   BlobService(const BlobLimits& limits, jobs::BlobStore* blobs, jobs::UploadStore* uploads,
               const Clock* clock)
-      : limits_(limits), blobs_(*blobs), uploads_(*uploads), slots_(limits.max_streams, clock) {}
+      : limits_(limits), blobs_(*blobs), uploads_(*uploads), slots_(limits.streams, clock) {}
 
   // Cuts off streams whose clients are silent for too long. To be called every few seconds.
   void CancelIdle() { slots_.CancelIdle(limits_.max_idle_ms); }

@@ -12,6 +12,7 @@
 #include "proto/wire/options.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/page_token.h"
+#include "server/rpc/peer.h"
 #include "server/rpc/status.h"
 #include "server/rpc/watch_stream.h"
 
@@ -122,8 +123,9 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
 }
 
 grpc::ServerWriteReactor<v1::WatchJobResponse>* OptimizerService::WatchJob(
-    grpc::CallbackServerContext* /*context*/, const v1::WatchJobRequest* request) {
-  return StartWatchStream(*request, store_, hub_);
+    grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
+  auto slot = watches_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
+  return StartWatchStream(*request, std::move(slot), store_, hub_);
 }
 
 grpc::Status OptimizerService::CancelJob(grpc::ServerContext* /*context*/,

@@ -5,17 +5,20 @@
 #include "server/jobs/admission.h"
 #include "server/jobs/job_store.h"
 #include "server/jobs/watch_hub.h"
+#include "server/rpc/stream_slots.h"
 
 namespace quotient::rpc {
 
 // Implements quotient.v1.OptimizerService: converts messages and passes them on; the decisions are
-// made in server/jobs. Borrows all dependencies. WatchJob uses gRPC's callback interface, so that
-// thousands of idle watchers need no threads.
+// made in server/jobs. `watches` limits the streams of WatchJob; they wait for news and not for
+// their peers, so none of them is idle. Borrows all dependencies. WatchJob uses gRPC's callback
+// interface, so that thousands of idle watchers need no threads.
 class OptimizerService final
     : public v1::OptimizerService::WithCallbackMethod_WatchJob<v1::OptimizerService::Service> {
  public:
-  OptimizerService(jobs::Admission* admission, jobs::JobStore* store, jobs::WatchHub* hub)
-      : admission_(*admission), store_(*store), hub_(*hub) {}
+  OptimizerService(const SlotLimits& watches, jobs::Admission* admission, jobs::JobStore* store,
+                   jobs::WatchHub* hub, const Clock* clock)
+      : admission_(*admission), store_(*store), hub_(*hub), watches_(watches, clock) {}
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::SubmitJobResponse* response) override;
@@ -37,6 +40,7 @@ class OptimizerService final
   jobs::Admission& admission_;
   jobs::JobStore& store_;
   jobs::WatchHub& hub_;
+  StreamSlots watches_;
 };
 
 }  // namespace quotient::rpc

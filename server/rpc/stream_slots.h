@@ -1,24 +1,34 @@
 #pragma once
 
-// Limits the number of concurrent streaming calls and ends those whose peer is silent. Otherwise a
-// few silent clients could occupy all slots and keep out everyone else.
+// Limits the number of concurrent streaming calls, in all and for each peer, and ends those whose
+// peer is silent. Otherwise a few silent clients could occupy all slots and keep out everyone else.
 //
-//   const auto slot = slots.TryTake([context] { context->TryCancel(); });
-//   if (slot == nullptr) return TooMany();
-//   while (slot->AwaitPeer([&] { return reader->Read(&request); })) ...
+//   const auto slot = slots.TryTake(PeerHost(context->peer()), [context] { context->TryCancel();
+//   }); if (slot == nullptr) return TooMany(); while (slot->AwaitPeer([&] { return
+//   reader->Read(&request); })) ...
 
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
 
 namespace quotient::rpc {
+
+struct SlotLimits {
+  int count = 64;
+  int per_peer = 32;
+  // If there is no slot for a new stream, the stream that has waited for its peer for longest is
+  // cancelled, if that is longer than this. With it goes the slot, soon.
+  int64_t spared_idle_ms = 5'000;
+};
 
 // Thread-safe.
 class StreamSlots {
@@ -26,11 +36,16 @@ class StreamSlots {
   class Slot;
 
   // Borrows the clock.
-  StreamSlots(int count, const Clock* clock) : count_(static_cast<size_t>(count)), clock_(*clock) {}
+  StreamSlots(const SlotLimits& limits, const Clock* clock) : limits_(limits), clock_(*clock) {}
+  // All slots must have been given back. The lock waits for the thread that gave back the last one,
+  // which may still hold it.
+  ~StreamSlots() { absl::MutexLock lock(&mutex_); }
 
-  // Returns null if all slots are taken. `cancel` must end the stream, and is called from another
-  // thread. It is not called after the slot's destruction. It must not block or call this object.
-  std::unique_ptr<Slot> TryTake(std::function<void()> cancel) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Returns null if all slots are taken, or all of this peer. `cancel` must end the stream, and is
+  // called from another thread. It is not called after the slot's destruction. It must not block or
+  // call this object.
+  std::unique_ptr<Slot> TryTake(absl::string_view peer, std::function<void()> cancel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Cancels streams that have waited for their peers for longer than `idle_ms`. To be called
   // periodically.
@@ -38,11 +53,15 @@ class StreamSlots {
 
  private:
   struct Stream {
+    std::string peer;
     std::function<void()> cancel;
     std::optional<int64_t> waits_since_ns;  // Set while the stream waits for its peer.
   };
 
-  const size_t count_;
+  // Makes room for another stream, among those of the peer only if it is given.
+  void CancelMostIdle(std::optional<absl::string_view> peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const SlotLimits limits_;
   const Clock& clock_;
 
   absl::Mutex mutex_;

@@ -38,7 +38,8 @@ int64_t IntervalMs(const google::protobuf::Duration& wanted) {
 // without it.
 class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
  public:
-  WatchStream(jobs::JobStore* store, jobs::WatchHub* hub) : store_(*store), hub_(*hub) {}
+  WatchStream(std::unique_ptr<StreamSlots::Slot> slot, jobs::JobStore* store, jobs::WatchHub* hub)
+      : slot_(std::move(slot)), store_(*store), hub_(*hub) {}
 
   void Start(const v1::WatchJobRequest& request) {
     const absl::Status status = Prepare(request);
@@ -76,6 +77,9 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
  private:
   absl::Status Prepare(const v1::WatchJobRequest& request) ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (slot_ == nullptr) {
+      return MakeError(Reason::kQueueFull, "too many watched jobs, in all or of this client");
+    }
     QUOTIENT_ASSIGN_OR_RETURN(job_id_, jobs::JobIdFromName(request.name()));
     jobs::WatchOptions options;
     options.min_interval_ms = IntervalMs(request.min_interval());
@@ -173,6 +177,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
     Finish(ToGrpc(status));
   }
 
+  const std::unique_ptr<StreamSlots::Slot> slot_;  // Null if there was none.
   jobs::JobStore& store_;
   jobs::WatchHub& hub_;
   std::string job_id_;  // Set by Prepare.
@@ -195,10 +200,10 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchJobResponse>* StartWatchStream(const v1::WatchJobRequest& request,
-                                                                 jobs::JobStore& store,
-                                                                 jobs::WatchHub& hub) {
-  auto* stream = new WatchStream(&store, &hub);
+grpc::ServerWriteReactor<v1::WatchJobResponse>* StartWatchStream(
+    const v1::WatchJobRequest& request, std::unique_ptr<StreamSlots::Slot> slot,
+    jobs::JobStore& store, jobs::WatchHub& hub) {
+  auto* stream = new WatchStream(std::move(slot), &store, &hub);
   stream->Start(request);
   return stream;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -17,10 +18,15 @@
 namespace quotient::worker {
 namespace {
 
+struct LoadedBlob {
+  BlobId id;
+  std::shared_ptr<const jobs::Blob> blob;
+};
+
 // The files of a model, and the blobs that own the files' bytes.
 struct LoadedModel {
   optimize::ModelFiles files;
-  std::vector<std::shared_ptr<const jobs::Blob>> blobs;
+  std::vector<LoadedBlob> blobs;
 };
 
 absl::string_view BytesOf(const std::shared_ptr<const jobs::Blob>& blob) {
@@ -54,16 +60,19 @@ class CoreRunner : public JobRunner {
                                             .external_location = job.spec.external_location,
                                             .checkpoint = checkpoint,
                                             .rule_store = rule_store_};
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const optimize::Result result,
-        optimize::Optimize(model.files, options, environment, stop, progress));
-    return Store(result, device);
+    const absl::StatusOr<optimize::Result> result =
+        optimize::Optimize(model.files, options, environment, stop, progress);
+    QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
+    QUOTIENT_RETURN_IF_ERROR(result.status());
+    return Store(*result, device);
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,
                                       const std::string& name) override {
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(manifest, name));
-    return optimize::Inspect(model.files);
+    absl::StatusOr<std::string> summary = optimize::Inspect(model.files);
+    QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
+    return summary;
   }
 
  private:
@@ -78,8 +87,20 @@ class CoreRunner : public JobRunner {
   }
 
   absl::StatusOr<absl::string_view> LoadBlob(const BlobId& id, LoadedModel* model) const {
-    QUOTIENT_ASSIGN_OR_RETURN(model->blobs.emplace_back(), OpenInput(id));
-    return model->blobs.back()->bytes();
+    QUOTIENT_ASSIGN_OR_RETURN(auto blob, OpenInput(id));
+    return model->blobs.emplace_back(LoadedBlob{id, std::move(blob)}).blob->bytes();
+  }
+
+  // What the disk could not read while the core used it was zeros, so nothing that came out of that
+  // is of use, not even an error.
+  absl::Status CheckWereRead(const LoadedModel& model) const {
+    for (const auto& [id, blob] : model.blobs) {
+      if (!blob->damaged()) continue;
+      QUOTIENT_RETURN_IF_ERROR(blobs_.Verify(id));
+      return MakeError(Reason::kBlobCorrupt,
+                       absl::StrCat("the server's disk could not read blob ", id.Text()));
+    }
+    return absl::OkStatus();
   }
 
   // Returns the snapshot that the device's name refers to, or null if it is not a snapshot.

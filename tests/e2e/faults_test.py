@@ -187,6 +187,23 @@ class FaultsTest(harness.TestCase):
             self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 0)
         self.assert_code(self.quotient("result", job, "-o", "out.onnx"), 0)
 
+    def test_what_the_disk_has_damaged_is_sent_and_made_anew(self):
+        server = self.serve()
+        onnx.save(models.conv_bn_relu(1), self.folder / "small.onnx")
+        optimize = ("optimize", "small.onnx", *DEVICE, "--budget", "1s", "-o", "out.onnx")
+        self.assert_code(self.quotient(*optimize), 0)
+        server.stop()
+        for path in (self.folder / "data" / "blobs").glob("??/??/*"):
+            content = bytearray(path.read_bytes())
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+        server.start()
+        # The model is sent again, and the result is not used.
+        self.assert_code(self.quotient(*optimize), 0)
+        self.assertEqual(len(self.quotient("jobs").out.splitlines()), 2)
+        self.assertIn("set aside", server.log.read_text())
+        onnx.checker.check_model(onnx.load(self.folder / "out.onnx"))
+
     def test_one_data_folder_has_one_server(self):
         server = self.serve()
         second = subprocess.run(

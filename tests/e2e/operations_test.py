@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -101,6 +102,20 @@ class OperationsTest(harness.TestCase):
         server = self.serve(*flags)
         self.assertIn("quotient_ready 1\n", server.metrics())
         self.assertEqual(server.stop(), 0)
+
+    def test_a_server_that_is_told_to_end_answers_until_nobody_is_sent_to_it(self):
+        server = self.serve("--allow-remote", "--endpoint-grace-seconds", "600",
+                            "--metrics-listen", "127.0.0.1:0")
+        server.process.send_signal(signal.SIGTERM)
+        harness.await_text(server.log, "draining")
+        deadline = time.monotonic() + harness.PATIENCE_SECONDS
+        while "quotient_ready 0\n" not in server.metrics():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        self.assertIn("quotient_draining 1\n", server.metrics())
+        self.assert_code(self.quotient("jobs"), 0)
+        # A second signal does not wait.
+        self.assertEqual(server.stop(), -signal.SIGTERM)
 
     def test_flags_that_are_not_understood_exit_2(self):
         for flags in (["--lisen", "x"], ["--workers", "0"]):

@@ -40,12 +40,36 @@ int FootprintOf(const Summaries& summaries) {
   return FootprintLog2(2 * bytes - 1);
 }
 
+// Values in blocked layouts have names of their own. By such a name: that of the value which a
+// change of layout makes of it.
+using PlainNames = absl::flat_hash_map<std::string, std::string>;
+
+PlainNames PlainNamesOf(const onnx::RuntimeGraph& graph) {
+  PlainNames names;
+  for (const onnx::RuntimeNode& node : graph.nodes) {
+    if (node.op == "ReorderOutput") names.emplace(node.inputs[0], node.outputs[0]);
+  }
+  return names;
+}
+
 // What a node may be known by in the file. Nodes in blocked layouts are called by the value that
-// they computed before, and fused ones by the first node that they were: "node/MatMulAddFusion".
-std::vector<std::string> NamesOf(const onnx::RuntimeNode& node) {
+// they computed before, also factors and normalizations that became a Conv of single channels:
+// "value_mul_nchwc", "value_bn_nchwc". Fused ones are called by the first node that they were:
+// "node/MatMulAddFusion". All others keep their names.
+std::vector<std::string> NamesOf(const onnx::RuntimeNode& node, const PlainNames& plain) {
   std::vector<std::string> names = node.outputs;
+  for (const std::string& output : node.outputs) {
+    const auto found = plain.find(output);
+    if (found != plain.end()) names.push_back(found->second);
+  }
   absl::string_view name = node.name;
-  if (absl::ConsumeSuffix(&name, "_nchwc")) names.emplace_back(name);
+  if (absl::ConsumeSuffix(&name, "_nchwc")) {
+    names.emplace_back(name);
+    if (absl::ConsumeSuffix(&name, "_mul") || absl::ConsumeSuffix(&name, "_bn")) {
+      names.emplace_back(name);
+    }
+  }
+  if (!name.empty()) names.emplace_back(name);
   absl::ConsumeSuffix(&name, "/");
   if (const size_t slash = name.rfind('/'); slash != absl::string_view::npos) {
     names.emplace_back(name.substr(0, slash));
@@ -93,11 +117,12 @@ absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
   kernels.operands = std::make_shared<const Trace>(client, book, store);
   QUOTIENT_RETURN_IF_ERROR(summaries.status());
   const int footprint = footprint_log2 > 0 ? footprint_log2 : FootprintOf(*summaries);
+  const PlainNames plain = PlainNamesOf(*graph);
   for (const onnx::RuntimeNode& node : graph->nodes) {
     FileKernel& kernel = kernels.kernels.emplace_back();
     kernel.op = node.op;
     kernel.label = LabelOf(node.name, node.op);
-    kernel.names = NamesOf(node);
+    kernel.names = NamesOf(node, plain);
     absl::StatusOr<KernelSpec> spec = SpecOfNode(node, *graph, *summaries);
     if (!spec.ok()) continue;
     spec->threads = threads;

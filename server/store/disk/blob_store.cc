@@ -7,28 +7,39 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/files.h"
 #include "core/os/random_id.h"
+#include "server/store/disk/blob_check.h"
+#include "server/store/disk/read_faults.h"
 
 namespace quotient::store {
 namespace {
 
+constexpr int64_t kReadBytes = 1 << 20;
+
 class MappedBlob : public jobs::Blob {
  public:
-  explicit MappedBlob(std::unique_ptr<os::MappedFile> file) : file_(std::move(file)) {}
+  explicit MappedBlob(std::unique_ptr<os::MappedFile> file)
+      : file_(std::move(file)), range_(file_->bytes()) {}
   absl::string_view bytes() const override { return file_->bytes(); }
+  bool damaged() const override { return range_.failed(); }
   void Release() const override { file_->Release(); }
 
  private:
   const std::unique_ptr<os::MappedFile> file_;
+  const WatchedRange range_;  // Declared last: the file is mapped as long as it lives.
 };
 
 absl::Status RemoveFiles(const std::string& folder) {
@@ -40,39 +51,95 @@ absl::Status RemoveFiles(const std::string& folder) {
   return MakeError(Reason::kStorageDown, absl::StrCat("clean ", folder, ": ", failure.message()));
 }
 
+absl::Status NoBlob(const BlobId& id) {
+  return absl::NotFoundError(absl::StrCat("no blob ", id.Text()));
+}
+
+// The names of so many characters in a folder, in order.
+std::vector<std::string> Names(const std::string& folder, size_t size) {
+  std::vector<std::string> names;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    std::string name = entry.path().filename().string();
+    if (name.size() == size) names.push_back(std::move(name));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool AreSameFile(const os::Fd& fd, const std::string& path) {
+  struct stat opened, named;
+  return fstat(fd.get(), &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DiskBlobStore>> DiskBlobStore::Open(const std::string& path,
-                                                                   const DiskLimits& limits) {
-  std::unique_ptr<DiskBlobStore> store(new DiskBlobStore(path, limits));
+absl::StatusOr<std::unique_ptr<DiskBlobStore>> DiskBlobStore::Open(
+    const std::string& path, const DiskLimits& limits, std::function<void()> on_damage) {
+  std::unique_ptr<DiskBlobStore> store(new DiskBlobStore(path, limits, std::move(on_damage)));
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(store->incoming()));
+  QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(store->damaged()));
   QUOTIENT_RETURN_IF_ERROR(RemoveFiles(store->incoming()));
   return store;
 }
 
-std::string DiskBlobStore::PathOf(const BlobId& id) const {
-  const std::string hex = id.digest.Hex();
+std::string DiskBlobStore::PathOf(const Digest& digest) const {
+  const std::string hex = digest.Hex();
   return absl::StrCat(path_, "/", hex.substr(0, 2), "/", hex.substr(2, 2), "/", hex);
 }
 
 absl::StatusOr<bool> DiskBlobStore::Contains(const BlobId& id) {
   struct stat status;
-  if (stat(PathOf(id).c_str(), &status) == 0) return status.st_size == id.size_bytes;
+  if (stat(PathOf(id.digest).c_str(), &status) == 0) return status.st_size == id.size_bytes;
   if (errno == ENOENT) return false;
   return os::ErrnoError("stat", id.Text());
 }
 
+absl::Status DiskBlobStore::Verify(const BlobId& id) {
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
+  if (!present) return NoBlob(id);
+  QUOTIENT_ASSIGN_OR_RETURN(BlobCheck check, BlobCheck::Begin(PathOf(id.digest), id.digest));
+  while (!check.done()) check.Step(kReadBytes);
+  if (check.intact()) {
+    NoteIntact(id.digest);
+    return absl::OkStatus();
+  }
+  SetAside(id.digest, check.fd());
+  return MakeError(
+      Reason::kBlobCorrupt,
+      absl::StrCat("blob ", id.Text(), " is damaged on disk; it has to be sent again"));
+}
+
+absl::Status DiskBlobStore::VerifyOnce(const BlobId& id) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (verified_.contains(id.digest)) return absl::OkStatus();
+  }
+  return Verify(id);
+}
+
+absl::StatusOr<bool> DiskBlobStore::Holds(const BlobId& id) {
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
+  if (!present) return false;
+  const absl::Status status = VerifyOnce(id);
+  if (status.ok()) return true;
+  if (absl::IsNotFound(status) || GetReason(status) == Reason::kBlobCorrupt) return false;
+  return status;
+}
+
 absl::StatusOr<std::shared_ptr<const jobs::Blob>> DiskBlobStore::Open(const BlobId& id) {
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
-  if (!present) return absl::NotFoundError(absl::StrCat("no blob ", id.Text()));
-  QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(PathOf(id), O_RDONLY));
+  if (!present) return NoBlob(id);
+  QUOTIENT_RETURN_IF_ERROR(VerifyOnce(id));
+  QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(PathOf(id.digest), O_RDONLY));
   QUOTIENT_ASSIGN_OR_RETURN(auto file, os::MappedFile::Map(fd, id.Text()));
   return std::make_shared<MappedBlob>(std::move(file));
 }
 
 absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
   const BlobId id = BlobId::Of(bytes);
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Holds(id));
   if (present) return id;
   QUOTIENT_RETURN_IF_ERROR(CheckRoom(id.size_bytes));
   const std::string file = absl::StrCat(incoming(), "/", os::RandomId());
@@ -85,11 +152,63 @@ absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
 }
 
 absl::Status DiskBlobStore::Adopt(const std::string& file, const BlobId& id) {
-  const std::string path = PathOf(id);
+  const std::string path = PathOf(id.digest);
   const std::string folder = os::DirectoryOf(path);
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(folder));
-  if (rename(file.c_str(), path.c_str()) != 0) return os::ErrnoError("rename to", path);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (rename(file.c_str(), path.c_str()) != 0) return os::ErrnoError("rename to", path);
+    verified_.insert(id.digest);
+  }
   return os::SyncDirectory(folder);
+}
+
+void DiskBlobStore::NoteIntact(const Digest& digest) {
+  absl::MutexLock lock(&mutex_);
+  verified_.insert(digest);
+}
+
+void DiskBlobStore::SetAside(const Digest& digest, const os::Fd& fd) {
+  const std::string path = PathOf(digest);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!AreSameFile(fd, path)) return;
+    const std::string aside = absl::StrCat(damaged(), "/", digest.Hex(), ".", os::RandomId());
+    // If the file cannot be moved, it is found damaged again.
+    if (rename(path.c_str(), aside.c_str()) != 0) return;
+    // Its age is counted from now.
+    futimens(fd.get(), nullptr);
+    verified_.erase(digest);
+  }
+  Log().error("blob {} is damaged and was set aside, in {}", digest.Hex(), damaged());
+  on_damage_();
+}
+
+std::optional<Digest> DiskBlobStore::Next(std::optional<Digest> after) const {
+  const std::string last = after.has_value() ? after->Hex() : "";
+  for (const std::string& outer : Names(path_, 2)) {
+    if (outer < last.substr(0, 2)) continue;
+    for (const std::string& inner : Names(absl::StrCat(path_, "/", outer), 2)) {
+      if (outer + inner < last.substr(0, 4)) continue;
+      for (const std::string& name :
+           Names(absl::StrCat(path_, "/", outer, "/", inner), 2 * Digest::kSize)) {
+        const std::optional<Digest> digest = Digest::FromHex(name);
+        if (name > last && digest.has_value()) return digest;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void DiskBlobStore::RemoveDamaged(int64_t unix_ms) const {
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(damaged(), failure)) {
+    struct stat status;
+    if (stat(entry.path().c_str(), &status) != 0) continue;
+    if (int64_t{status.st_mtim.tv_sec} * 1000 < unix_ms) {
+      std::filesystem::remove(entry.path(), failure);
+    }
+  }
 }
 
 absl::Status DiskBlobStore::CheckRoom(int64_t size_bytes) const {

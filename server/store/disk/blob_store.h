@@ -1,13 +1,21 @@
 #pragma once
 
 // A blob store of files named by their digests: blobs/ab/cd/abcd... A file is written in
-// blobs/incoming, synced, and renamed into place, so a file with such a name is complete.
+// blobs/incoming, synced, and renamed into place, so a file with such a name is complete. One that
+// turns out to be damaged is moved to blobs/damaged.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/digest.h"
+#include "core/os/files.h"
 #include "server/jobs/blob_store.h"
 
 namespace quotient::store {
@@ -22,32 +30,56 @@ struct DiskLimits {
 // Thread-safe.
 class DiskBlobStore : public jobs::BlobStore {
  public:
-  // Also removes files that a crash has left in blobs/incoming.
-  static absl::StatusOr<std::unique_ptr<DiskBlobStore>> Open(const std::string& path,
-                                                             const DiskLimits& limits);
+  // Also removes files that a crash has left in blobs/incoming. `on_damage` is called for each blob
+  // that is found damaged, from any thread.
+  static absl::StatusOr<std::unique_ptr<DiskBlobStore>> Open(
+      const std::string& path, const DiskLimits& limits, std::function<void()> on_damage = [] {});
 
   absl::StatusOr<bool> Contains(const BlobId& id) override;
+  absl::Status Verify(const BlobId& id) override;
   absl::StatusOr<std::shared_ptr<const jobs::Blob>> Open(const BlobId& id) override;
   absl::StatusOr<BlobId> Put(absl::string_view bytes) override;
 
+  // Whether the blob is there and intact: verifies it as Open does.
+  absl::StatusOr<bool> Holds(const BlobId& id);
   // Moves a complete, verified and synced file into the store. It must be on the same file system.
   absl::Status Adopt(const std::string& file, const BlobId& id);
 
+  // The file of a blob.
+  std::string PathOf(const Digest& digest) const;
+  // What somebody found who has read all of the file: the bytes have the digest, or not. If a file
+  // was put into the place of `fd` meanwhile, nothing happens.
+  void NoteIntact(const Digest& digest) ABSL_LOCKS_EXCLUDED(mutex_);
+  void SetAside(const Digest& digest, const os::Fd& fd) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The first blob in the order of digests after this one; nothing if it is the last one.
+  std::optional<Digest> Next(std::optional<Digest> after) const;
+  // Removes damaged files that were set aside before `unix_ms`.
+  void RemoveDamaged(int64_t unix_ms) const;
+
   // Returns LIMIT_BYTES or STORAGE_DOWN if there is no room for a blob of this size.
   absl::Status CheckRoom(int64_t size_bytes) const;
+  // Returns STORAGE_DOWN if so many bytes would not leave enough free.
+  absl::Status CheckFree(int64_t size_bytes) const;
   // Writes and syncs a few bytes. Returns STORAGE_DOWN if that fails, or if so many more would not
   // leave enough free.
   absl::Status Probe(int64_t size_bytes) const;
 
  private:
-  DiskBlobStore(std::string path, const DiskLimits& limits)
-      : path_(std::move(path)), limits_(limits) {}
-  std::string PathOf(const BlobId& id) const;
-  absl::Status CheckFree(int64_t size_bytes) const;
+  DiskBlobStore(std::string path, const DiskLimits& limits, std::function<void()> on_damage)
+      : path_(std::move(path)), limits_(limits), on_damage_(std::move(on_damage)) {}
+  // Verifies the blob unless that was done before.
+  absl::Status VerifyOnce(const BlobId& id) ABSL_LOCKS_EXCLUDED(mutex_);
   std::string incoming() const { return path_ + "/incoming"; }
+  std::string damaged() const { return path_ + "/damaged"; }
 
   const std::string path_;
   const DiskLimits limits_;
+  const std::function<void()> on_damage_;
+
+  // Held while a file takes its final name or leaves it, but not while it is read or synced.
+  absl::Mutex mutex_;
+  // Blobs whose bytes this process has verified.
+  absl::flat_hash_set<Digest> verified_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::store

@@ -16,13 +16,14 @@ namespace {
 std::optional<UploadState> Parse(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ' ', absl::SkipWhitespace());
   UploadState state;
-  if (words.size() != 3 || !absl::SimpleAtoi(words[1], &state.blob.size_bytes) ||
+  if (words.size() < 3 || words.size() > 4 || !absl::SimpleAtoi(words[1], &state.blob.size_bytes) ||
       !absl::SimpleAtoi(words[2], &state.committed)) {
     return std::nullopt;
   }
   const std::optional<Digest> digest = Digest::FromHex(words[0]);
   if (!digest.has_value()) return std::nullopt;
   state.blob.digest = *digest;
+  if (words.size() == 4) state.client = std::string(words[3]);
   return state;
 }
 
@@ -30,8 +31,8 @@ std::optional<UploadState> Parse(absl::string_view text) {
 
 absl::Status WriteUploadState(const std::string& path, const UploadState& state) {
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(path, O_WRONLY | O_CREAT));
-  const std::string text = absl::StrFormat("%s %20d %20d\n", state.blob.digest.Hex(),
-                                           state.blob.size_bytes, state.committed);
+  const std::string text = absl::StrFormat("%s %20d %20d %64.64s\n", state.blob.digest.Hex(),
+                                           state.blob.size_bytes, state.committed, state.client);
   QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd, text, path));
   return os::Sync(fd, path);
 }

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -22,6 +24,7 @@ namespace quotient::store {
 namespace {
 
 constexpr char kStateSuffix[] = ".state";
+constexpr int64_t kReadAgainBytes = 1 << 20;
 
 std::string StatePath(absl::string_view path) { return absl::StrCat(path, kStateSuffix); }
 
@@ -45,9 +48,16 @@ class DiskUploadWriter : public jobs::UploadWriter {
         fd_(std::move(fd)),
         state_(state),
         written_(state.committed),
-        digester_(std::move(digester)) {}
+        digester_(std::move(digester)) {
+    store_.table_.AddWriter(where_.upload_id, 1);
+  }
 
-  ~DiskUploadWriter() override { Flush().IgnoreError(); }
+  ~DiskUploadWriter() override {
+    if (Flush().ok() && !finished_) {
+      store_.KeepHashed(where_.upload_id, {written_, std::move(digester_)});
+    }
+    store_.table_.AddWriter(where_.upload_id, -1);
+  }
 
   absl::Status Append(absl::string_view bytes) override {
     absl::MutexLock lock(&where_.turn->mutex);
@@ -60,7 +70,9 @@ class DiskUploadWriter : public jobs::UploadWriter {
     digester_.Update(bytes);
     written_ += static_cast<int64_t>(bytes.size());
     if (written_ - state_.committed < DiskUploadStore::kCommitEveryBytes) return absl::OkStatus();
-    return Commit();
+    QUOTIENT_RETURN_IF_ERROR(Commit());
+    // What others have stored since the upload was begun may have left no room for the rest.
+    return store_.blobs_.CheckFree(0);
   }
 
   int64_t committed_offset() const override { return state_.committed; }
@@ -97,9 +109,11 @@ class DiskUploadWriter : public jobs::UploadWriter {
   // Syncs the bytes, and then writes the state that declares them durable.
   absl::Status Commit() {
     QUOTIENT_RETURN_IF_ERROR(os::Sync(fd_, where_.path));
-    const UploadState state{state_.blob, written_};
+    UploadState state = state_;
+    state.committed = written_;
     QUOTIENT_RETURN_IF_ERROR(WriteUploadState(StatePath(where_.path), state));
     state_ = state;
+    store_.table_.SetCommitted(where_.upload_id, written_);
     return absl::OkStatus();
   }
 
@@ -113,9 +127,17 @@ class DiskUploadWriter : public jobs::UploadWriter {
 };
 
 absl::StatusOr<std::unique_ptr<DiskUploadStore>> DiskUploadStore::Open(const std::string& path,
-                                                                       DiskBlobStore* blobs) {
+                                                                       DiskBlobStore* blobs,
+                                                                       const UploadLimits& limits,
+                                                                       const Clock* clock) {
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(path));
-  return std::unique_ptr<DiskUploadStore>(new DiskUploadStore(path, blobs));
+  std::unique_ptr<DiskUploadStore> store(new DiskUploadStore(path, blobs, limits, clock));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids, store->Ids());
+  for (const std::string& id : ids) {
+    const absl::StatusOr<UploadState> state = ReadUploadState(StatePath(path + "/" + id));
+    if (state.ok()) store->table_.Restore(id, *state);
+  }
+  return store;
 }
 
 // Upload ids are hexadecimal numbers made by Start; other text could be a path.
@@ -134,27 +156,69 @@ std::shared_ptr<DiskUploadStore::Turn> DiskUploadStore::TurnOf(absl::string_view
   return turn;
 }
 
+void DiskUploadStore::KeepHashed(absl::string_view upload_id, Hashed hashed) {
+  absl::MutexLock lock(&mutex_);
+  // Not of an upload that was removed meanwhile.
+  if (turns_.contains(upload_id))
+    hashed_.insert_or_assign(std::string(upload_id), std::move(hashed));
+}
+
+absl::StatusOr<Digester> DiskUploadStore::TakeHashed(absl::string_view upload_id, const os::Fd& fd,
+                                                     int64_t size) {
+  {
+    absl::MutexLock lock(&mutex_);
+    auto kept = hashed_.extract(upload_id);
+    if (!kept.empty() && kept.mapped().offset == size) return std::move(kept.mapped().digester);
+  }
+  Digester digester;
+  for (int64_t offset = 0; offset < size;) {
+    const int64_t count = std::min(kReadAgainBytes, size - offset);
+    QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes,
+                              os::ReadFullyAt(fd, offset, static_cast<size_t>(count), upload_id));
+    digester.Update(absl::string_view(bytes));
+    offset += count;
+  }
+  return digester;
+}
+
 void DiskUploadStore::Remove(absl::string_view upload_id) {
   const absl::StatusOr<std::string> path = PathOf(upload_id);
   if (!path.ok()) return;
   // The state file is removed last, because Expire finds uploads by their state files.
   unlink(path->c_str());
   unlink(StatePath(*path).c_str());
+  table_.Remove(upload_id);
   absl::MutexLock lock(&mutex_);
+  hashed_.erase(upload_id);
   turns_.erase(upload_id);
 }
 
-absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob) {
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(blob));
+absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob,
+                                                          absl::string_view client) {
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Holds(blob));
   if (present) return jobs::UploadTicket{.committed_offset = blob.size_bytes, .done = true};
   QUOTIENT_RETURN_IF_ERROR(blobs_.CheckRoom(blob.size_bytes));
-  const std::string id = os::RandomId();
+  const std::string new_id = os::RandomId();
+  const UploadState state{.blob = blob, .client = std::string(client)};
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const std::string id,
+      table_.Reserve(new_id, state, [this](int64_t bytes) { return blobs_.CheckFree(bytes); }));
+  if (id == new_id) {
+    if (absl::Status created = CreateFiles(id, state); !created.ok()) {
+      Remove(id);
+      return created;
+    }
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t committed, CommittedOffset(id));
+  return jobs::UploadTicket{.upload_id = id, .committed_offset = committed};
+}
+
+absl::Status DiskUploadStore::CreateFiles(const std::string& id, const UploadState& state) const {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string path, PathOf(id));
-  // The state file is written first, because Expire finds uploads by their state files.
-  QUOTIENT_RETURN_IF_ERROR(WriteUploadState(StatePath(path), {blob, 0}));
+  // The state file is written first, because uploads are found by their state files.
+  QUOTIENT_RETURN_IF_ERROR(WriteUploadState(StatePath(path), state));
   QUOTIENT_RETURN_IF_ERROR(os::OpenFile(path, O_WRONLY | O_CREAT | O_EXCL).status());
-  QUOTIENT_RETURN_IF_ERROR(os::SyncDirectory(path_));
-  return jobs::UploadTicket{.upload_id = id};
+  return os::SyncDirectory(path_);
 }
 
 absl::StatusOr<int64_t> DiskUploadStore::CommittedOffset(absl::string_view upload_id) {
@@ -178,30 +242,36 @@ absl::StatusOr<std::unique_ptr<jobs::UploadWriter>> DiskUploadStore::Resume(
   }
   QUOTIENT_ASSIGN_OR_RETURN(os::Fd fd, os::OpenFile(path, O_RDWR));
   if (ftruncate(fd.get(), state.committed) != 0) return os::ErrnoError("truncate", path);
-  Digester digester;
-  {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto earlier, os::MappedFile::Map(fd, path));
-    digester.Update(earlier->bytes());
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(Digester digester, TakeHashed(upload_id, fd, state.committed));
   if (lseek(fd.get(), state.committed, SEEK_SET) < 0) return os::ErrnoError("seek", path);
   where.number = ++where.turn->holder;
   return std::make_unique<DiskUploadWriter>(this, std::move(where), std::move(fd), state,
                                             std::move(digester));
 }
 
-absl::Status DiskUploadStore::Expire(int64_t unix_ms) {
+absl::StatusOr<std::vector<std::string>> DiskUploadStore::Ids() const {
   DIR* const folder = opendir(path_.c_str());
   if (folder == nullptr) return os::ErrnoError("open", path_);
+  std::vector<std::string> ids;
   while (const dirent* entry = readdir(folder)) {
     absl::string_view name = entry->d_name;
-    struct stat status;
-    if (!absl::ConsumeSuffix(&name, kStateSuffix) ||
-        fstatat(dirfd(folder), entry->d_name, &status, 0) != 0) {
-      continue;
-    }
-    if (int64_t{status.st_mtim.tv_sec} * 1000 < unix_ms) Remove(name);
+    if (absl::ConsumeSuffix(&name, kStateSuffix)) ids.emplace_back(name);
   }
   closedir(folder);
+  return ids;
+}
+
+absl::Status DiskUploadStore::Expire(int64_t unix_ms, int64_t empty_unix_ms) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Ids());
+  for (const std::string& id : ids) {
+    const std::string file = StatePath(absl::StrCat(path_, "/", id));
+    struct stat status;
+    if (table_.HasWriter(id) || stat(file.c_str(), &status) != 0) continue;
+    const absl::StatusOr<UploadState> state = ReadUploadState(file);
+    const bool is_empty = state.ok() && state->committed == 0;
+    const int64_t before_ms = is_empty ? std::max(unix_ms, empty_unix_ms) : unix_ms;
+    if (int64_t{status.st_mtim.tv_sec} * 1000 < before_ms) Remove(id);
+  }
   return absl::OkStatus();
 }
 

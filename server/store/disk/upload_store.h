@@ -3,7 +3,8 @@
 // A store of uploads in progress, as pairs of files that survive a crash:
 //
 //   uploads/<id>         the bytes so far
-//   uploads/<id>.state   "<sha256> <size> <committed>\n", fixed width, overwritten in place
+//   uploads/<id>.state   "<sha256> <size> <committed> <client>\n", fixed width, overwritten in
+//   place
 //
 // The first `committed` bytes were synced before the state file was written. Bytes beyond them are
 // cut off when the upload is resumed.
@@ -11,13 +12,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/digest.h"
+#include "core/os/files.h"
 #include "server/jobs/blob_store.h"
 #include "server/store/disk/blob_store.h"
+#include "server/store/disk/upload_table.h"
 
 namespace quotient::store {
 
@@ -27,15 +32,18 @@ class DiskUploadStore : public jobs::UploadStore {
   // Append syncs the file whenever this many bytes have been written since the last sync.
   static constexpr int64_t kCommitEveryBytes = int64_t{8} << 20;
 
-  // Finished uploads are moved to `blobs`, which is borrowed and must be on the same file system.
+  // Finished uploads are moved to `blobs`, which must be on the same file system. Borrows both.
   static absl::StatusOr<std::unique_ptr<DiskUploadStore>> Open(const std::string& path,
-                                                               DiskBlobStore* blobs);
+                                                               DiskBlobStore* blobs,
+                                                               const UploadLimits& limits,
+                                                               const Clock* clock);
 
-  absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob) override;
+  absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob, absl::string_view client) override;
   absl::StatusOr<int64_t> CommittedOffset(absl::string_view upload_id) override;
   absl::StatusOr<std::unique_ptr<jobs::UploadWriter>> Resume(absl::string_view upload_id,
                                                              int64_t offset) override;
-  absl::Status Expire(int64_t unix_ms) override;
+  absl::Status Expire(int64_t unix_ms, int64_t empty_unix_ms) override;
+  jobs::UploadLoad Load() const override { return table_.Load(); }
 
  private:
   friend class DiskUploadWriter;
@@ -47,17 +55,34 @@ class DiskUploadStore : public jobs::UploadStore {
     int64_t holder ABSL_GUARDED_BY(mutex) = 0;
   };
 
-  DiskUploadStore(std::string path, DiskBlobStore* blobs)
-      : path_(std::move(path)), blobs_(*blobs) {}
+  DiskUploadStore(std::string path, DiskBlobStore* blobs, const UploadLimits& limits,
+                  const Clock* clock)
+      : path_(std::move(path)), blobs_(*blobs), table_(limits, clock) {}
+  // The ids of all uploads, by their state files.
+  absl::StatusOr<std::vector<std::string>> Ids() const;
+  absl::Status CreateFiles(const std::string& id, const UploadState& state) const;
   absl::StatusOr<std::string> PathOf(absl::string_view upload_id) const;
   std::shared_ptr<Turn> TurnOf(absl::string_view upload_id);
   void Remove(absl::string_view upload_id);
 
   const std::string path_;
   DiskBlobStore& blobs_;
+  UploadTable table_;
+
+  // Where the digest of an upload stands that nobody writes to, so that a resumed one need not read
+  // its bytes again. Only of writers of this process.
+  struct Hashed {
+    int64_t offset = 0;
+    Digester digester;
+  };
+  void KeepHashed(absl::string_view upload_id, Hashed hashed) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Reads the upload's first `size` bytes unless their digest was kept.
+  absl::StatusOr<Digester> TakeHashed(absl::string_view upload_id, const os::Fd& fd, int64_t size)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Turn>> turns_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Hashed> hashed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::store

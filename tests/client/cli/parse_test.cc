@@ -130,6 +130,21 @@ TEST(ParseTest, EveryOptionOfCheck) {
               HasReason(Reason::kOptionInvalid));
 }
 
+TEST(ParseTest, ExplainTakesTheOptionsOfAJobAndWritesNoModel) {
+  ASSERT_OK_AND_ASSIGN(
+      const Settings s,
+      Parse("explain", {"m.onnx", "--local", "--device", "onnxruntime", "--threads", "1",
+                        "--budget", "20s", "--html", "r.html", "--json", "--no-precedence"}));
+  EXPECT_TRUE(s.local);
+  EXPECT_TRUE(s.json);
+  EXPECT_EQ(s.html, "r.html");
+  EXPECT_EQ(s.options.threads, 1);
+  for (const char* const option : {"-o", "--report", "--why-not", "--device-snapshot"}) {
+    EXPECT_THAT(Parse("explain", {"m.onnx", option, "x"}), HasReason(Reason::kOptionInvalid))
+        << option;
+  }
+}
+
 TEST(ParseTest, EveryOptionOfSimplify) {
   ASSERT_OK_AND_ASSIGN(const Settings s, Parse("simplify", {"a.onnx",
                                                             "b.onnx",

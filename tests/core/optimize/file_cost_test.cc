@@ -20,7 +20,8 @@ namespace {
 
 using testing::IsOk;
 
-// Two convolutions of 16 channels, and what is written between them.
+// Two convolutions of 16 channels, and what is written between them; `k` has a factor for each
+// channel.
 std::string Model(const std::string& between) {
   ::onnx::ModelProto model =
       testing::ModelAtOpset(17, "g (float[1,16,8,8] x) => (float[1,16,8,8] y) { c = Conv(x, w) " +
@@ -30,6 +31,11 @@ std::string Model(const std::string& between) {
   weight.set_data_type(::onnx::TensorProto::FLOAT);
   for (const int64_t dim : {16, 16, 1, 1}) weight.add_dims(dim);
   weight.mutable_raw_data()->resize(16 * 16 * sizeof(float));
+  ::onnx::TensorProto& factor = *model.mutable_graph()->add_initializer();
+  factor.set_name("k");
+  factor.set_data_type(::onnx::TensorProto::FLOAT);
+  for (const int64_t dim : {16, 1, 1}) factor.add_dims(dim);
+  for (int i = 0; i < 16; ++i) factor.add_float_data(static_cast<float>(i + 2));
   return model.SerializeAsString();
 }
 
@@ -92,6 +98,21 @@ TEST_F(FileCostTest, AFusedKernelBeginsWithTheNodeWhoseOperatorItIs) {
   EXPECT_EQ(graph.node(nodes[0]).op, "Conv");
   EXPECT_EQ(graph.value(graph.node(nodes[0]).outputs[0]).name, "c");
   EXPECT_EQ(graph.node(nodes[1]).op, "Relu");
+}
+
+// A factor behind a blocked Conv that is not taken into its weights becomes a Conv of single
+// channels.
+TEST_F(FileCostTest, AKernelEndsWhereAnotherOneBegins) {
+  const Costed costed = CostOn("onnxruntime", Model("r = Mul(k, c)"));
+  ASSERT_TRUE(costed.cost.has_value());
+  const model::Graph& graph = costed.prepared.cut.graph;
+  std::vector<std::string> ops;
+  for (const kernels::KernelGroup& group : costed.cost->groups) {
+    for (const model::NodeId id : group.nodes) {
+      if (group.spec.op.ends_with(":Conv")) ops.push_back(graph.node(id).op);
+    }
+  }
+  EXPECT_EQ(ops, (std::vector<std::string>{"Conv", "Mul", "Conv"}));
 }
 
 TEST_F(FileCostTest, AKernelWhoseValueIsNewBelongsToTheNodeThatItIsCalledBy) {

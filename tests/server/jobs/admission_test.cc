@@ -1,5 +1,7 @@
 #include "server/jobs/admission.h"
 
+#include <fstream>
+
 #include "tests/server/support/queue_fixture.h"
 
 namespace quotient::jobs {
@@ -152,6 +154,30 @@ TEST_F(AdmissionTest, AResultThatAFailingDeviceMadeWorseIsNotGivenToEqualJobs) {
   EXPECT_EQ(third.disposition, Disposition::kCacheHit);
   EXPECT_EQ(third.job.id, second.job.id);
   EXPECT_NE(third.job.id, first.job.id);
+}
+
+// As after a restart: this process has not read the result yet.
+TEST_F(AdmissionTest, AResultThatWasDamagedOnTheDiskIsMadeAnew) {
+  const Admitted first = MustSubmit(Request("model"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  std::ofstream(blobs_->PathOf(Digest::Of("result"))) << "RESULT";
+  blobs_ = *store::DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
+  Restart();
+  const Admitted second = MustSubmit(Request("model"));
+  EXPECT_EQ(second.disposition, Disposition::kNew);
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  EXPECT_EQ(MustSubmit(Request("model")).job.id, second.job.id);
+}
+
+TEST_F(AdmissionTest, TheServerDecidesOnThreadsWhereTheClientDoesNot) {
+  limits_.default_threads = 3;
+  Restart();
+  SubmitRequest request = Request("model");
+  EXPECT_EQ(MustSubmit(request).job.spec.options.threads, 3);
+  request.spec.options.threads = 3;
+  EXPECT_EQ(MustSubmit(request).disposition, Disposition::kJoined);
+  request.spec.options.threads = 1;
+  EXPECT_EQ(MustSubmit(request).job.spec.options.threads, 1);
 }
 
 TEST_F(AdmissionTest, MissingBlobsAreNamed) {

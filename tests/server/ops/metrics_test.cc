@@ -65,13 +65,38 @@ class JobMetricsTest : public QueueTest {
 };
 
 TEST_F(JobMetricsTest, JobsAreCountedByState) {
+  JobCounts counts({});
+  ledger_->AddObserver(&counts);
   MustSubmit(Request("a"));
   MustSubmit(Request("b"));
   MustClaim();
-  const std::string text = Text(*NewJobCollector(store_.get(), hub_.get()));
+  const std::string text = Text(*NewJobCollector(&counts, hub_.get()));
   EXPECT_THAT(text, HasSubstr("quotient_jobs{state=\"queued\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_jobs{state=\"running\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_jobs{state=\"failed\"} 0"));
+}
+
+TEST_F(JobMetricsTest, CountsFollowTheStoreWhateverHappens) {
+  MustSubmit(Request("waits"));
+  JobCounts counts(*store_->CountByState());  // As at the start of a process.
+  ledger_->AddObserver(&counts);
+  const auto expect_same = [&] {
+    std::map<jobs::JobState, int64_t> got = counts.Get();
+    std::erase_if(got, [](const auto& entry) { return entry.second == 0; });
+    EXPECT_EQ(got, *store_->CountByState());
+  };
+  const jobs::Claimed claimed = MustClaim();
+  expect_same();
+  ASSERT_OK(dispatch_->HandBack(claimed.lease, "drained"));
+  expect_same();
+  MustClaim();
+  ASSERT_OK(admission_->Cancel(claimed.job.id, ""));
+  expect_same();
+  ASSERT_OK(dispatch_->RecoverAll({}));
+  expect_same();
+  MustSubmit(Request("waits"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  expect_same();
 }
 
 TEST_F(JobMetricsTest, EndsAreCountedByReason) {

@@ -7,6 +7,8 @@
 #include <prometheus/text_serializer.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -141,6 +143,32 @@ TEST_F(ServicesTest, AWatcherThatLeavesHarmsNothing) {
   EXPECT_EQ(WatchToTheEnd(request).back(), "snapshot SUCCEEDED");
 }
 
+TEST_F(ServicesTest, OneClientCannotWatchWithoutEnd) {
+  const v1::Job job = Submit("model");
+  v1::WatchJobRequest request;
+  request.set_name(job.name());
+  v1::WatchJobResponse response;
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchJobResponse>>> readers;
+  for (int i = 0; i < watch_limits_.per_peer; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    readers.push_back(jobs_stub_->WatchJob(contexts.back().get(), request));
+    ASSERT_TRUE(readers.back()->Read(&response));
+  }
+  grpc::ClientContext one_too_many;
+  const auto reader = jobs_stub_->WatchJob(&one_too_many, request);
+  EXPECT_FALSE(reader->Read(&response));
+  EXPECT_THAT(Status(reader->Finish()), HasReason(Reason::kQueueFull));
+  // Slots come back with the ends of the streams.
+  runner_.Release();
+  for (const auto& open : readers) {
+    while (open->Read(&response)) {
+    }
+    EXPECT_OK(Status(open->Finish()));
+  }
+  EXPECT_EQ(WatchToTheEnd(request).back(), "snapshot SUCCEEDED");
+}
+
 TEST_F(ServicesTest, AnIntervalBeyondAllBoundsStillBringsProgress) {
   const v1::Job job = Submit("runs");
   runner_.AwaitRuns(1);
@@ -272,6 +300,28 @@ TEST_F(ServicesTest, PagesAreBoundedInBytes) {
   ASSERT_EQ(jobs.size(), static_cast<size_t>(kJobs));
   EXPECT_EQ(jobs.back().name(), "jobs/long0");
   EXPECT_THAT(wire::FromProto(jobs[0].error()), HasReason(Reason::kInternal));
+}
+
+TEST_F(ServicesTest, ADamagedBlobIsNotSentAndThenIsMissing) {
+  const BlobId id = BlobId::Of("hello");
+  const std::string path = blobs_->PathOf(id.digest);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path) << "jello";
+  v1::DownloadRequest request;
+  *request.mutable_blob() = wire::ToProto(id);
+  {
+    v1::DownloadResponse response;
+    grpc::ClientContext context;
+    const auto reader = blobs_stub_->Download(&context, request);
+    EXPECT_FALSE(reader->Read(&response));
+    EXPECT_THAT(Status(reader->Finish()), HasReason(Reason::kBlobCorrupt));
+  }
+  v1::FindMissingRequest find;
+  *find.add_blobs() = request.blob();
+  v1::FindMissingResponse missing;
+  grpc::ClientContext context;
+  ASSERT_OK(Status(blobs_stub_->FindMissing(&context, find, &missing)));
+  EXPECT_EQ(missing.missing_size(), 1);
 }
 
 TEST_F(ServicesTest, CancelEndsARunningJob) {

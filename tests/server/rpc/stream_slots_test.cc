@@ -11,22 +11,57 @@ namespace {
 
 class StreamSlotsTest : public ::testing::Test {
  protected:
-  std::unique_ptr<StreamSlots::Slot> Take(char name) {
-    return slots_.TryTake([this, name] { cancelled_ += name; });
+  std::unique_ptr<StreamSlots::Slot> Take(char name, absl::string_view peer = "a peer") {
+    return slots_.TryTake(peer, [this, name] { cancelled_ += name; });
   }
 
   testing::FakeClock clock_;
-  StreamSlots slots_{/*count=*/2, &clock_};
+  StreamSlots slots_{{.count = 3, .per_peer = 2, .spared_idle_ms = 500}, &clock_};
   std::string cancelled_;
 };
 
 TEST_F(StreamSlotsTest, ThereAreSoManyAndTheyComeBack) {
-  auto first = Take('a');
-  const auto second = Take('b');
-  ASSERT_TRUE(first != nullptr && second != nullptr);
-  EXPECT_EQ(Take('c'), nullptr);
+  auto first = Take('a', "x");
+  const auto second = Take('b', "y"), third = Take('c', "z");
+  ASSERT_TRUE(first != nullptr && second != nullptr && third != nullptr);
+  EXPECT_EQ(Take('d', "w"), nullptr);
   first.reset();
-  EXPECT_NE(Take('c'), nullptr);
+  EXPECT_NE(Take('d', "w"), nullptr);
+}
+
+TEST_F(StreamSlotsTest, NoPeerGetsAll) {
+  const auto first = Take('a', "greedy"), second = Take('b', "greedy");
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  EXPECT_EQ(Take('c', "greedy"), nullptr);
+  EXPECT_NE(Take('d', "other"), nullptr);
+}
+
+TEST_F(StreamSlotsTest, WhoStandsStillMakesRoomForOthers) {
+  const auto idle = Take('a', "x"), more_idle = Take('b', "y"), at_work = Take('c', "z");
+  EXPECT_TRUE(more_idle->AwaitPeer([&] {
+    clock_.AdvanceMs(400);
+    return idle->AwaitPeer([&] {
+      EXPECT_EQ(Take('d', "w"), nullptr);
+      EXPECT_EQ(cancelled_, "");
+      clock_.AdvanceMs(600);
+      EXPECT_EQ(Take('d', "w"), nullptr);
+      EXPECT_EQ(cancelled_, "b");
+      return true;
+    });
+  }));
+}
+
+TEST_F(StreamSlotsTest, WhoHasTooManyLosesOnlyItsOwn) {
+  const auto other = Take('a', "other"), first = Take('b', "greedy"), second = Take('c', "greedy");
+  EXPECT_TRUE(other->AwaitPeer([&] {
+    clock_.AdvanceMs(100);
+    return second->AwaitPeer([&] {
+      clock_.AdvanceMs(501);
+      EXPECT_EQ(Take('d', "greedy"), nullptr);
+      EXPECT_EQ(cancelled_, "c");
+      return true;
+    });
+  }));
 }
 
 TEST_F(StreamSlotsTest, OnlyThoseThatWaitForLongAreCancelled) {

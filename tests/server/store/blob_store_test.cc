@@ -1,9 +1,14 @@
 #include "server/store/disk/blob_store.h"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "server/store/disk/blob_scrubber.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -11,6 +16,7 @@ namespace quotient::store {
 namespace {
 
 using testing::HasReason;
+using ::testing::HasSubstr;
 using testing::StatusIs;
 using testing::TempDir;
 
@@ -33,8 +39,99 @@ class BlobStoreTest : public ::testing::Test {
     return found;
   }
 
+  // As a disk does: other bytes, and nothing else tells.
+  void Damage(const BlobId& id) {
+    const std::string hex = id.digest.Hex();
+    std::ofstream file(dir_ / ("blobs/" + hex.substr(0, 2) + "/" + hex.substr(2, 2) + "/" + hex),
+                       std::ios::in | std::ios::out);
+    ASSERT_TRUE(file.good());
+    file.put('!');
+  }
+
   TempDir dir_;
 };
+
+TEST_F(BlobStoreTest, DamageIsFoundAtTheFirstReadAfterARestart) {
+  const BlobId id = *Open()->Put("hello");
+  Damage(id);
+  const auto store = Open();
+  EXPECT_TRUE(*store->Contains(id));
+  EXPECT_THAT(store->Open(id), HasReason(Reason::kBlobCorrupt));
+  EXPECT_FALSE(*store->Contains(id));
+  EXPECT_THAT(store->Open(id), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(BlobStoreTest, ADamagedBlobCanBeStoredAnew) {
+  const BlobId id = *Open()->Put("hello");
+  Damage(id);
+  const auto store = Open();
+  ASSERT_OK(store->Put("hello"));
+  ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
+  EXPECT_EQ(blob->bytes(), "hello");
+}
+
+TEST_F(BlobStoreTest, WhatIsDamagedIsKeptAsideForAWhile) {
+  int damaged = 0;
+  auto opened = DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0}, [&] { ++damaged; });
+  ASSERT_OK(opened);
+  DiskBlobStore& store = **opened;
+  const BlobId id = *store.Put("hello");
+  Damage(id);
+  EXPECT_THAT(store.Verify(id), HasReason(Reason::kBlobCorrupt));
+  EXPECT_EQ(damaged, 1);
+  EXPECT_THAT(OnlyFile(), HasSubstr("/damaged/" + id.digest.Hex()));
+  store.RemoveDamaged(0);
+  EXPECT_NE(OnlyFile(), "");
+  store.RemoveDamaged(INT64_MAX);
+  EXPECT_EQ(OnlyFile(), "");
+}
+
+// Somebody may read the damaged file while another one replaces it.
+TEST_F(BlobStoreTest, WhatWasStoredAnewMeanwhileIsNotSetAside) {
+  const auto store = Open();
+  const BlobId id = *store->Put("hello");
+  Damage(id);
+  ASSERT_OK_AND_ASSIGN(const os::Fd late, os::OpenFile(store->PathOf(id.digest), O_RDONLY));
+  EXPECT_THAT(store->Verify(id), HasReason(Reason::kBlobCorrupt));
+  ASSERT_OK(store->Put("hello"));
+  store->SetAside(id.digest, late);
+  EXPECT_OK(store->Verify(id));
+}
+
+TEST_F(BlobStoreTest, WhatTheDiskCannotReadIsNoCrash) {
+  const auto store = Open();
+  const BlobId id = *store->Put(std::string(1 << 20, 'x'));
+  ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
+  std::filesystem::resize_file(store->PathOf(id.digest), 1 << 16);
+  EXPECT_EQ(blob->bytes().front(), 'x');
+  EXPECT_FALSE(blob->damaged());
+  EXPECT_EQ(blob->bytes().back(), '\0');
+  EXPECT_TRUE(blob->damaged());
+}
+
+TEST_F(BlobStoreTest, TheScrubberFindsDamageInAnyBlob) {
+  for (const int victim : {0, 7, 19}) {
+    const auto store = Open();
+    BlobScrubber scrubber(store.get());
+    std::vector<BlobId> ids;
+    for (int i = 0; i < 20; ++i) ids.push_back(*store->Put(std::string(300'000, 'a' + i)));
+    Damage(ids[victim]);
+    // In steps that are shorter than a blob.
+    for (int i = 0; i < 20 * 8; ++i) scrubber.Step(100'000);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(*store->Contains(ids[i]), i != victim) << i;
+  }
+}
+
+TEST_F(BlobStoreTest, TheScrubberBeginsAgainAfterTheLastBlob) {
+  const auto store = Open();
+  BlobScrubber scrubber(store.get());
+  scrubber.Step(1 << 20);  // There is nothing.
+  const BlobId id = *store->Put("hello");
+  for (int i = 0; i < 3; ++i) scrubber.Step(1 << 20);
+  Damage(id);
+  for (int i = 0; i < 3; ++i) scrubber.Step(1 << 20);
+  EXPECT_FALSE(*store->Contains(id));
+}
 
 TEST_F(BlobStoreTest, WhatIsPutIsThereAfterReopening) {
   ASSERT_OK_AND_ASSIGN(const BlobId id, Open()->Put("hello"));

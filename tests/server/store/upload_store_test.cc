@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/store/disk/blob_store.h"
+#include "tests/server/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -25,7 +26,7 @@ class UploadStoreTest : public ::testing::Test {
     auto blobs = DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
     ASSERT_OK(blobs);
     blobs_ = *std::move(blobs);
-    auto uploads = DiskUploadStore::Open(dir_ / "uploads", blobs_.get());
+    auto uploads = DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
     ASSERT_OK(uploads);
     uploads_ = *std::move(uploads);
   }
@@ -37,7 +38,7 @@ class UploadStoreTest : public ::testing::Test {
   }
 
   std::string MustStart(absl::string_view content) {
-    auto ticket = uploads_->Start(BlobId::Of(content));
+    auto ticket = uploads_->Start(BlobId::Of(content), "client");
     EXPECT_OK(ticket);
     EXPECT_FALSE(ticket->done);
     return ticket->upload_id;
@@ -46,6 +47,7 @@ class UploadStoreTest : public ::testing::Test {
   bool Stored(absl::string_view content) { return *blobs_->Contains(BlobId::Of(content)); }
 
   TempDir dir_;
+  testing::FakeClock clock_;
   std::unique_ptr<DiskBlobStore> blobs_;
   std::unique_ptr<DiskUploadStore> uploads_;
 };
@@ -58,7 +60,7 @@ TEST_F(UploadStoreTest, PiecesBecomeABlob) {
   ASSERT_OK(writer->Finish());
   EXPECT_TRUE(Stored("hello world"));
   EXPECT_THAT(uploads_->CommittedOffset(id), StatusIs(absl::StatusCode::kNotFound));
-  ASSERT_OK_AND_ASSIGN(const auto ticket, uploads_->Start(BlobId::Of("hello world")));
+  ASSERT_OK_AND_ASSIGN(const auto ticket, uploads_->Start(BlobId::Of("hello world"), "client"));
   EXPECT_TRUE(ticket.done);
 }
 
@@ -72,6 +74,26 @@ TEST_F(UploadStoreTest, AnInterruptedUploadGoesOnAfterARestart) {
   ASSERT_OK(writer->Append("world"));
   ASSERT_OK(writer->Finish());
   EXPECT_TRUE(Stored("hello world"));
+}
+
+// The bytes are changed behind the store's back, which shows whether it reads them.
+TEST_F(UploadStoreTest, AResumedUploadIsNotReadAgain) {
+  const std::string id = MustStart("hello world");
+  ASSERT_OK(MustResume(id, 0)->Append("hello "));
+  std::ofstream(dir_ / ("uploads/" + id), std::ios::in | std::ios::out) << "HELLO ";
+  const auto writer = MustResume(id, 6);
+  ASSERT_OK(writer->Append("world"));
+  EXPECT_OK(writer->Finish());
+}
+
+TEST_F(UploadStoreTest, BytesOfAnEarlierProcessAreReadAgain) {
+  const std::string id = MustStart("hello world");
+  ASSERT_OK(MustResume(id, 0)->Append("hello "));
+  std::ofstream(dir_ / ("uploads/" + id), std::ios::in | std::ios::out) << "HELLO ";
+  Restart();
+  const auto writer = MustResume(id, 6);
+  ASSERT_OK(writer->Append("world"));
+  EXPECT_THAT(writer->Finish(), HasReason(Reason::kBadDigest));
 }
 
 TEST_F(UploadStoreTest, BytesThatWereNotAcknowledgedAreCutOff) {
@@ -134,13 +156,74 @@ TEST_F(UploadStoreTest, IdsAreNotPaths) {
   }
 }
 
+TEST_F(UploadStoreTest, WhatWasDamagedOnTheDiskIsTakenAgain) {
+  const BlobId id = *blobs_->Put("hello");
+  std::ofstream(blobs_->PathOf(id.digest)) << "jello";
+  Restart();
+  const auto writer = MustResume(MustStart("hello"), 0);
+  ASSERT_OK(writer->Append("hello"));
+  ASSERT_OK(writer->Finish());
+  EXPECT_OK(blobs_->Verify(id));
+}
+
 TEST_F(UploadStoreTest, OldUploadsExpire) {
   const std::string id = MustStart("hello");
-  ASSERT_OK(uploads_->Expire(0));
+  ASSERT_OK(MustResume(id, 0)->Append("he"));
+  ASSERT_OK(uploads_->Expire(0, INT64_MAX));
   EXPECT_OK(uploads_->CommittedOffset(id));
-  ASSERT_OK(uploads_->Expire(INT64_MAX));
+  ASSERT_OK(uploads_->Expire(INT64_MAX, 0));
   EXPECT_THAT(uploads_->CommittedOffset(id), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_TRUE(std::filesystem::is_empty(dir_ / "uploads"));
+}
+
+TEST_F(UploadStoreTest, OfWhatNothingEverCameExpiresSooner) {
+  const std::string empty = MustStart("hello");
+  const std::string begins = MustStart("world");
+  const auto writer = MustResume(begins, 0);
+  ASSERT_OK(uploads_->Expire(0, INT64_MAX));
+  EXPECT_THAT(uploads_->CommittedOffset(empty), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_OK(uploads_->CommittedOffset(begins));
+}
+
+TEST_F(UploadStoreTest, WhatIsReservedIsGivenBackAndSurvivesARestart) {
+  const std::string first = MustStart("hello world"), second = MustStart("other");
+  EXPECT_EQ(uploads_->Load().reserved_bytes, 16);
+  {
+    const auto writer = MustResume(first, 0);
+    ASSERT_OK(writer->Append("hello "));
+    ASSERT_OK(writer->Flush());
+    EXPECT_EQ(uploads_->Load().reserved_bytes, 10);
+  }
+  Restart();
+  EXPECT_EQ(uploads_->Load().reserved_bytes, 10);
+  const auto writer = MustResume(first, 6);
+  ASSERT_OK(writer->Append("world"));
+  ASSERT_OK(writer->Finish());
+  EXPECT_EQ(uploads_->Load().open, 1);
+  EXPECT_THAT(MustResume(second, 0)->Finish(), HasReason(Reason::kBadDigest));
+  EXPECT_EQ(uploads_->Load().open, 0);
+}
+
+TEST_F(UploadStoreTest, AnUploadOfAnOlderServerIsResumed) {
+  const std::string id(20, 'a');
+  std::ofstream(dir_ / ("uploads/" + id)) << "he";
+  std::ofstream(dir_ / ("uploads/" + id + ".state"))
+      << Digest::Of("hello").Hex() << "                    5                    2\n";
+  Restart();
+  EXPECT_EQ(uploads_->Load().reserved_bytes, 3);
+  const auto writer = MustResume(id, 2);
+  ASSERT_OK(writer->Append("llo"));
+  EXPECT_OK(writer->Finish());
+}
+
+TEST_F(UploadStoreTest, UploadsAreNotTakenBeyondTheRoomThatIsThere) {
+  const std::filesystem::space_info disk = std::filesystem::space(dir_ / "");
+  const auto half = static_cast<int64_t>(disk.available / 10 * 6);
+  blobs_ =
+      *DiskBlobStore::Open(dir_ / "blobs", {.max_blob_bytes = INT64_MAX / 4, .min_free_bytes = 0});
+  uploads_ = *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
+  EXPECT_OK(uploads_->Start({Digest::Of("a"), half}, "one"));
+  EXPECT_THAT(uploads_->Start({Digest::Of("b"), half}, "two"), HasReason(Reason::kStorageDown));
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ class FaultyBlobStore : public jobs::BlobStore {
   FaultyBlobStore(jobs::BlobStore* store, Fault* fault) : store_(*store), fault_(*fault) {}
 
   absl::StatusOr<bool> Contains(const BlobId& id) override { return store_.Contains(id); }
+  absl::Status Verify(const BlobId& id) override { return store_.Verify(id); }
   absl::StatusOr<std::shared_ptr<const jobs::Blob>> Open(const BlobId& id) override {
     return store_.Open(id);
   }

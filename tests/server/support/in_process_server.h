@@ -29,7 +29,7 @@ class ServerTest : public QueueTest {
     auto store = store::OpenSqliteJobStore(dir_ / "jobs.db", &clock_);
     EXPECT_OK(store);
     store_ = *std::move(store);
-    auto uploads = store::DiskUploadStore::Open(dir_ / "uploads", blobs_.get());
+    auto uploads = store::DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
     EXPECT_OK(uploads);
     uploads_ = *std::move(uploads);
     Restart();
@@ -51,8 +51,8 @@ class ServerTest : public QueueTest {
     blob_service_ =
         std::make_unique<rpc::BlobService>(blob_limits_, blobs_.get(), uploads_.get(), &clock_);
     model_service_ = std::make_unique<rpc::ModelService>(&runner_);
-    optimizer_service_ =
-        std::make_unique<rpc::OptimizerService>(admission_.get(), store_.get(), hub_.get());
+    optimizer_service_ = std::make_unique<rpc::OptimizerService>(watch_limits_, admission_.get(),
+                                                                 store_.get(), hub_.get(), &clock_);
     v1::Capabilities capabilities;
     capabilities.set_max_chunk_bytes(blob_limits_.max_chunk_bytes);
     capabilities_service_ = std::make_unique<rpc::CapabilitiesService>(capabilities);
@@ -99,6 +99,7 @@ class ServerTest : public QueueTest {
 
   ops::Metrics metrics_;
   rpc::BlobLimits blob_limits_;
+  const rpc::SlotLimits watch_limits_{.count = 8, .per_peer = 4};
   FakeRunner runner_{blobs_.get()};
   worker::StorageGate storage_{{},
                                {.clock = &clock_,

@@ -110,7 +110,8 @@ TEST_F(TraceFileTest, AFusedKernelIsCalledByTheNodeThatItWas) {
                              "m = MatMul(x, w)\ny = Add(m, b)\noutput y\n"));
   ASSERT_THAT(traced.kernels, SizeIs(1));
   EXPECT_EQ(traced.kernels[0].op, "Gemm");
-  EXPECT_THAT(traced.kernels[0].names, ElementsAre("out0", "quotient_MatMul"));
+  EXPECT_THAT(traced.kernels[0].names,
+              ElementsAre("out0", "quotient_MatMul/MatMulAddFusion", "quotient_MatMul"));
 }
 
 // Only kernels that read constants depend on what a run reads and writes: 64 KiB of weights and

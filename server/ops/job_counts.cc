@@ -1,0 +1,16 @@
+#include "server/ops/job_counts.h"
+
+namespace quotient::ops {
+
+void JobCounts::OnTransition(const jobs::Job& /*job*/, const jobs::Transition& transition) {
+  absl::MutexLock lock(&mutex_);
+  if (transition.sequence > 1) --counts_[transition.from];  // The first one adds the job.
+  ++counts_[transition.to];
+}
+
+std::map<jobs::JobState, int64_t> JobCounts::Get() const {
+  absl::MutexLock lock(&mutex_);
+  return counts_;
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,15 @@
+#pragma once
+
+// Who calls: all connections from one machine are one client.
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace quotient::rpc {
+
+// The host of a peer as gRPC names it: "127.0.0.1" for "ipv4:127.0.0.1:4711", "[::1]" for
+// "ipv6:%5B::1%5D:4711", and "unix" for a socket that only this machine can reach. Has no spaces.
+std::string PeerHost(absl::string_view peer);
+
+}  // namespace quotient::rpc

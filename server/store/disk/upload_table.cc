@@ -1,0 +1,110 @@
+#include "server/store/disk/upload_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::store {
+namespace {
+
+absl::Status TooMany(absl::string_view what) {
+  return MakeError(Reason::kQueueFull, absl::StrCat(what, "; try again when some have ended"));
+}
+
+}  // namespace
+
+void UploadTable::Restore(const std::string& id, const UploadState& state) {
+  absl::MutexLock lock(&mutex_);
+  uploads_[id] = {state, clock_.NowNs()};
+}
+
+absl::StatusOr<std::string> UploadTable::Reserve(
+    const std::string& id, const UploadState& state,
+    absl::FunctionRef<absl::Status(int64_t bytes)> check_room) {
+  absl::MutexLock lock(&mutex_);
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<std::string> same, FindSame(state));
+  if (same.has_value()) {
+    uploads_[*same].idle_since_ns = clock_.NowNs();
+    return *same;
+  }
+  QUOTIENT_RETURN_IF_ERROR(CheckLimits(state));
+  const Upload upload{state, clock_.NowNs()};
+  QUOTIENT_RETURN_IF_ERROR(check_room(ReservedBytes() + upload.reserved_bytes()));
+  uploads_[id] = upload;
+  return id;
+}
+
+absl::StatusOr<std::optional<std::string>> UploadTable::FindSame(const UploadState& state) const {
+  const int64_t idle_since_ns = clock_.NowNs() - limits_.idle_ms * 1'000'000;
+  int count = 0;
+  std::optional<std::string> idle;
+  for (const auto& [id, upload] : uploads_) {
+    if (upload.state.blob != state.blob || upload.state.client != state.client) continue;
+    ++count;
+    if (upload.writers == 0 && upload.idle_since_ns <= idle_since_ns) idle = id;
+  }
+  if (count < limits_.max_open_per_blob) return std::nullopt;
+  if (!idle.has_value()) {
+    return TooMany(absl::StrCat(count, " uploads of this blob are in progress already"));
+  }
+  return idle;
+}
+
+absl::Status UploadTable::CheckLimits(const UploadState& state) const {
+  if (static_cast<int>(uploads_.size()) >= limits_.max_open) {
+    return TooMany(absl::StrCat(uploads_.size(), " uploads are in progress already"));
+  }
+  int count = 0;
+  int64_t bytes = state.blob.size_bytes;
+  for (const auto& [id, upload] : uploads_) {
+    if (upload.state.client != state.client) continue;
+    ++count;
+    bytes += upload.reserved_bytes();
+  }
+  if (count >= limits_.max_open_per_client) {
+    return TooMany(absl::StrCat(count, " uploads of this client are in progress already"));
+  }
+  if (count > 0 && bytes > limits_.max_bytes_per_client) {
+    return TooMany(absl::StrCat("the uploads of this client would reserve ", bytes,
+                                " bytes; the limit is ", limits_.max_bytes_per_client));
+  }
+  return absl::OkStatus();
+}
+
+int64_t UploadTable::ReservedBytes() const {
+  int64_t bytes = 0;
+  for (const auto& [id, upload] : uploads_) bytes += upload.reserved_bytes();
+  return bytes;
+}
+
+void UploadTable::SetCommitted(absl::string_view id, int64_t committed) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = uploads_.find(id);
+  if (found != uploads_.end()) found->second.state.committed = committed;
+}
+
+void UploadTable::Remove(absl::string_view id) {
+  absl::MutexLock lock(&mutex_);
+  uploads_.erase(id);
+}
+
+void UploadTable::AddWriter(absl::string_view id, int change) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = uploads_.find(id);
+  if (found == uploads_.end()) return;
+  found->second.writers += change;
+  found->second.idle_since_ns = clock_.NowNs();
+}
+
+bool UploadTable::HasWriter(absl::string_view id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = uploads_.find(id);
+  return found != uploads_.end() && found->second.writers > 0;
+}
+
+jobs::UploadLoad UploadTable::Load() const {
+  absl::MutexLock lock(&mutex_);
+  return {static_cast<int>(uploads_.size()), ReservedBytes()};
+}
+
+}  // namespace quotient::store

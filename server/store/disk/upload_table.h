@@ -1,0 +1,82 @@
+#pragma once
+
+// The uploads in progress: what they still need of the disk, and whose they are. An upload reserves
+// what it has announced and not yet written, so that all that were begun can also end, and no
+// client can take all uploads or all of the disk.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/clock.h"
+#include "server/jobs/blob_store.h"
+#include "server/store/disk/upload_state.h"
+
+namespace quotient::store {
+
+struct UploadLimits {
+  int max_open = 512;
+  int max_open_per_client = 128;
+  // Of one client and one blob. Beyond it, the client gets one that nobody has written to for
+  // `idle_ms`: another program of the client may be about to begin with one that is new.
+  int max_open_per_blob = 4;
+  int64_t idle_ms = 10'000;
+  // What one client's uploads may reserve together.
+  int64_t max_bytes_per_client = int64_t{64} << 30;
+};
+
+// Thread-safe.
+class UploadTable {
+ public:
+  // Borrows the clock.
+  UploadTable(const UploadLimits& limits, const Clock* clock) : limits_(limits), clock_(*clock) {}
+
+  // Adds an upload that was begun by an earlier process, whatever the limits are.
+  void Restore(const std::string& id, const UploadState& state) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Reserves room for an upload under this id, if `check_room` finds so many bytes besides what is
+  // reserved. Returns the id, or that of an upload of the same client and blob that is idle.
+  // Errors: QUEUE_FULL, and those of `check_room`.
+  absl::StatusOr<std::string> Reserve(const std::string& id, const UploadState& state,
+                                      absl::FunctionRef<absl::Status(int64_t bytes)> check_room)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // So many bytes are on the disk and need not be reserved any more.
+  void SetCommitted(absl::string_view id, int64_t committed) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Gives back what the upload has reserved.
+  void Remove(absl::string_view id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A writer begins, or ends.
+  void AddWriter(absl::string_view id, int change) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the upload is in the table and somebody writes to it.
+  bool HasWriter(absl::string_view id) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  jobs::UploadLoad Load() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Upload {
+    UploadState state;
+    int64_t idle_since_ns = 0;  // Since when nobody writes to it; counts only while that is so.
+    int writers = 0;
+    int64_t reserved_bytes() const { return state.blob.size_bytes - state.committed; }
+  };
+  // Returns QUEUE_FULL if one more upload would be too many.
+  absl::Status CheckLimits(const UploadState& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // An upload of the same client and blob that may be given out again, if there are too many.
+  absl::StatusOr<std::optional<std::string>> FindSame(const UploadState& state) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int64_t ReservedBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const UploadLimits limits_;
+  const Clock& clock_;
+
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, Upload> uploads_ ABSL_GUARDED_BY(mutex_);  // By id.
+};
+
+}  // namespace quotient::store

@@ -1,0 +1,50 @@
+#include "server/stores.h"
+
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "server/ops/metered.h"
+#include "server/store/disk/checkpoint_store.h"
+#include "server/store/disk/upload_store.h"
+#include "server/store/sqlite/job_store.h"
+
+namespace quotient {
+namespace {
+
+store::UploadLimits LimitsOfUploads(const config::ServerFlags& flags) {
+  return {.max_open = static_cast<int>(flags.max_uploads),
+          .max_open_per_client = static_cast<int>(flags.max_uploads_per_client),
+          .max_bytes_per_client = flags.max_upload_bytes_per_client};
+}
+
+}  // namespace
+
+absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics* metrics) {
+  const Clock& clock = Clock::System();
+  Stores stores;
+  QUOTIENT_ASSIGN_OR_RETURN(stores.directory, store::DataDirectory::Open(flags.data_dir));
+  QUOTIENT_ASSIGN_OR_RETURN(stores.jobs,
+                            store::OpenSqliteJobStore(stores.directory->database_path(), &clock));
+  stores.jobs = ops::NewMeteredJobStore(std::move(stores.jobs), &clock, metrics);
+  const store::DiskLimits limits{.max_blob_bytes = flags.max_blob_bytes,
+                                 .min_free_bytes = flags.min_free_bytes};
+  QUOTIENT_ASSIGN_OR_RETURN(
+      stores.blobs, store::DiskBlobStore::Open(stores.directory->blobs_path(), limits, [metrics] {
+        metrics->Add(ops::MetricId::kDamagedBlobs, {});
+      }));
+  QUOTIENT_ASSIGN_OR_RETURN(
+      stores.uploads,
+      store::DiskUploadStore::Open(stores.directory->uploads_path(), stores.blobs.get(),
+                                   LimitsOfUploads(flags), &clock));
+  stores.uploads = ops::NewMeteredUploadStore(std::move(stores.uploads), metrics);
+  QUOTIENT_ASSIGN_OR_RETURN(
+      stores.checkpoints,
+      store::DiskCheckpointStore::Open(stores.directory->checkpoints_path(), stores.blobs.get()));
+  QUOTIENT_ASSIGN_OR_RETURN(stores.timings,
+                            timing::OpenFileStore(stores.directory->timings_path()));
+  stores.rules = std::make_unique<timing::RuleStore>(stores.directory->rules_path());
+  return stores;
+}
+
+}  // namespace quotient

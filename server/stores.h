@@ -1,0 +1,34 @@
+#pragma once
+
+// The stores of quotientd, in its data folder.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/timing/rule_store.h"
+#include "core/timing/store.h"
+#include "server/config/flags.h"
+#include "server/jobs/blob_store.h"
+#include "server/jobs/checkpoint_store.h"
+#include "server/jobs/job_store.h"
+#include "server/ops/metrics.h"
+#include "server/store/disk/blob_store.h"
+#include "server/store/disk/data_directory.h"
+
+namespace quotient {
+
+// Everything that outlives the process. Each store may use those before it.
+struct Stores {
+  std::unique_ptr<store::DataDirectory> directory;
+  std::unique_ptr<jobs::JobStore> jobs;
+  std::unique_ptr<store::DiskBlobStore> blobs;
+  std::unique_ptr<jobs::UploadStore> uploads;
+  std::unique_ptr<jobs::CheckpointStore> checkpoints;
+  std::unique_ptr<timing::TimingStore> timings;
+  std::unique_ptr<timing::RuleStore> rules;
+};
+
+// Opens all of them, wrapped in what counts their operations. Borrows the metrics.
+absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics* metrics);
+
+}  // namespace quotient

@@ -1,0 +1,109 @@
+#include "server/store/disk/upload_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "tests/server/support/fake_clock.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::store {
+namespace {
+
+using testing::HasReason;
+
+class UploadTableTest : public ::testing::Test {
+ protected:
+  // `content` stands for the blob, of `bytes` bytes.
+  absl::StatusOr<std::string> Reserve(const std::string& client, absl::string_view content,
+                                      int64_t bytes = 10) {
+    const UploadState state{.blob = {Digest::Of(content), bytes}, .client = client};
+    return table_.Reserve(absl::StrCat("id", ++last_id_), state, [this](int64_t needed) {
+      return needed <= free_bytes_ ? absl::OkStatus() : MakeError(Reason::kStorageDown, "full");
+    });
+  }
+
+  testing::FakeClock clock_;
+  int last_id_ = 0;
+  int64_t free_bytes_ = 1000;
+  UploadTable table_{{.max_open = 5,
+                      .max_open_per_client = 3,
+                      .max_open_per_blob = 2,
+                      .idle_ms = 100,
+                      .max_bytes_per_client = 500},
+                     &clock_};
+};
+
+TEST_F(UploadTableTest, WhatIsReservedIsNotThereForOthers) {
+  ASSERT_OK(Reserve("a", "x", 400));
+  ASSERT_OK(Reserve("b", "y", 400));
+  EXPECT_THAT(Reserve("c", "z", 400), HasReason(Reason::kStorageDown));
+  EXPECT_OK(Reserve("c", "z", 200));
+  EXPECT_EQ(table_.Load().open, 3);
+  EXPECT_EQ(table_.Load().reserved_bytes, 1000);
+}
+
+TEST_F(UploadTableTest, WhatIsOnTheDiskOrGivenUpIsNotReserved) {
+  const std::string id = *Reserve("a", "x", 400);
+  ASSERT_OK(Reserve("b", "y", 400));
+  table_.SetCommitted(id, 300);
+  free_bytes_ -= 300;
+  EXPECT_EQ(table_.Load().reserved_bytes, 500);
+  EXPECT_OK(Reserve("c", "z", 200));
+  EXPECT_THAT(Reserve("d", "z", 1), HasReason(Reason::kStorageDown));
+  table_.Remove(id);
+  EXPECT_OK(Reserve("d", "z", 100));
+}
+
+TEST_F(UploadTableTest, OneClientCannotTakeAll) {
+  for (const char* content : {"x", "y", "z"}) ASSERT_OK(Reserve("greedy", content));
+  EXPECT_THAT(Reserve("greedy", "w"), HasReason(Reason::kQueueFull));
+  EXPECT_OK(Reserve("other", "w"));
+  ASSERT_OK(Reserve("third", "w"));
+  EXPECT_THAT(Reserve("fourth", "w"), HasReason(Reason::kQueueFull));
+}
+
+TEST_F(UploadTableTest, TheBytesOfOneClientAreLimited) {
+  ASSERT_OK(Reserve("a", "x", 300));
+  EXPECT_THAT(Reserve("a", "y", 201), HasReason(Reason::kQueueFull));
+  EXPECT_OK(Reserve("a", "y", 200));
+}
+
+TEST_F(UploadTableTest, ASingleBlobMayBeLargerThanThat) { EXPECT_OK(Reserve("a", "x", 900)); }
+
+TEST_F(UploadTableTest, UploadsOfOneBlobAreGivenOutAgain) {
+  const std::string first = *Reserve("a", "x"), second = *Reserve("a", "x");
+  EXPECT_NE(first, second);
+  table_.AddWriter(first, 1);
+  clock_.AdvanceMs(100);
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(*Reserve("a", "x"), second);
+    EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
+    clock_.AdvanceMs(100);
+  }
+  EXPECT_EQ(table_.Load().open, 2);
+  table_.AddWriter(second, 1);
+  EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
+  EXPECT_OK(Reserve("b", "x"));
+  table_.AddWriter(first, -1);
+  clock_.AdvanceMs(100);
+  EXPECT_EQ(*Reserve("a", "x"), first);
+}
+
+// Another program of the same client may be about to write to it.
+TEST_F(UploadTableTest, AnUploadIsNotGivenOutAgainAtOnce) {
+  const std::string first = *Reserve("a", "x");
+  ASSERT_OK(Reserve("a", "x"));
+  EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
+  clock_.AdvanceMs(99);
+  table_.AddWriter(first, 1);
+  table_.AddWriter(first, -1);
+  clock_.AdvanceMs(1);
+  EXPECT_NE(*Reserve("a", "x"), first);
+}
+
+TEST_F(UploadTableTest, WhatAnEarlierProcessBeganCounts) {
+  table_.Restore("old", {.blob = {Digest::Of("x"), 800}, .committed = 100, .client = "a"});
+  EXPECT_EQ(table_.Load().reserved_bytes, 700);
+  EXPECT_THAT(Reserve("b", "y", 400), HasReason(Reason::kStorageDown));
+}
+
+}  // namespace
+}  // namespace quotient::store
