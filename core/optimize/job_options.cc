@@ -87,7 +87,7 @@ std::vector<JobOption> MakeRows() {
        .help = absl::StrCat(
            "bound of everything from reading to the report, e.g. 30s or 2m, default ",
            usual.budget_seconds,
-           "s; of that a model that is run gets what a few hundred of its runs take, or "
+           "s; of that a model that is run gets what a thousand or so of its runs take, or "
            "8.5s if that is more; what has been begun is ended, and a result is always checked"),
        .least = 0,
        .most = 86'400,
