@@ -78,13 +78,6 @@ Answer OfMean(const ModelView& model, const Node& node) {
 
 }  // namespace
 
-int64_t ChannelsInBlock() {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f") == 0) return 8;
-#endif
-  return 16;
-}
-
 std::optional<Finding> WhyNotBlocked(const ModelView& model, NodeId id, int64_t block) {
   const Node& node = model.node(id);
   const std::optional<size_t> kernel = model.KernelOf(id);

@@ -10,9 +10,6 @@
 
 namespace quotient::explain {
 
-// How many channels lie side by side on the processor that this runs on.
-int64_t ChannelsInBlock();
-
 // Why a Conv or a pooling is not in blocks of that many channels, or what keeps a value behind it
 // from staying there. Nullopt if it is, or if that is not for it.
 std::optional<Finding> WhyNotBlocked(const ModelView& model, model::NodeId node, int64_t block);

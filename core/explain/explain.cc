@@ -18,6 +18,7 @@
 #include "core/explain/peak.h"
 #include "core/explain/spellings.h"
 #include "core/kernels/kernel_names.h"
+#include "core/kernels/ort_fusions.h"
 #include "core/ops/op.h"
 #include "core/report/profile.h"
 
@@ -95,7 +96,7 @@ std::vector<Missed> MissedOf(const ModelView& model) {
       add(std::move(spelling->finding), id, KernelsOf(model, spelling->nodes));
     }
   });
-  const int64_t block = ChannelsInBlock();
+  const int64_t block = kernels::ChannelsInBlock();
   nodes([&](NodeId id) {
     std::optional<Finding> finding = WhyNotFused(model, id);
     if (!finding.has_value()) finding = WhyNotBlocked(model, id, block);

@@ -164,28 +164,27 @@ Blocking OrtFusions::BlockingOf(const OperatorCall& call) const {
   return Blocking::kNever;
 }
 
-// As wide as the vectors of the processor.
-const OrtFusions& OfEight() {
-  static const auto& fusions = *new OrtFusions("onnxruntime/8", 8);
-  return fusions;
-}
-const OrtFusions& OfSixteen() {
-  static const auto& fusions = *new OrtFusions("onnxruntime/16", 16);
-  return fusions;
+const OrtFusions& OfBlock(int block) {
+  static const auto& of_eight = *new OrtFusions("onnxruntime/8", 8);
+  static const auto& of_sixteen = *new OrtFusions("onnxruntime/16", 16);
+  return block == 8 ? of_eight : of_sixteen;
 }
 
 }  // namespace
 
-const RuntimeFusions& OrtFusionsHere() {
+// As wide as the vectors of the processor.
+int ChannelsInBlock() {
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f") == 0) return OfEight();
+  if (__builtin_cpu_supports("avx512f") == 0) return 8;
 #endif
-  return OfSixteen();
+  return 16;
 }
 
+const RuntimeFusions& OrtFusionsHere() { return OfBlock(ChannelsInBlock()); }
+
 const RuntimeFusions* FindRuntimeFusions(absl::string_view name) {
-  for (const OrtFusions* fusions : {&OfEight(), &OfSixteen()}) {
-    if (fusions->name() == name) return fusions;
+  for (const int block : {8, 16}) {
+    if (OfBlock(block).name() == name) return &OfBlock(block);
   }
   return nullptr;
 }

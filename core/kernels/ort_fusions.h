@@ -9,6 +9,10 @@
 
 namespace quotient::kernels {
 
+// How many channels lie side by side in ONNX Runtime's blocked layout on the processor that this
+// runs on.
+int ChannelsInBlock();
+
 // Those of ONNX Runtime on the processor that this runs on.
 const RuntimeFusions& OrtFusionsHere();
 
