@@ -34,6 +34,13 @@ bool TakesInFront(absl::string_view kernel, absl::string_view node) {
   return MainOperator(kernel) == "Conv" && node == "Pad";
 }
 
+// Whether the name of such a kernel may be that of a node which others are taken behind: a blocked
+// Conv with a sum, and a Gemm between changes of shape.
+bool TakesBehind(absl::string_view kernel) {
+  const absl::string_view main = MainOperator(kernel);
+  return main == "Conv" || main == "Gemm";
+}
+
 bool IsElementwise(const model::Node& node) {
   const ops::OpDef* const op = ops::FindOp(node.op);
   return op != nullptr &&
@@ -113,7 +120,7 @@ class Mapping {
   }
 
   void TakeIntoReader(NodeId id) {
-    if (KernelOf(id).has_value() || MayBeAKernel(id)) return;
+    if (KernelOf(id).has_value()) return;
     const std::optional<size_t> kernel = KernelOfReaders(id);
     if (!kernel.has_value() || IsMove(Kernel(*kernel))) return;
     const absl::string_view op = graph_.node(id).op;
@@ -128,7 +135,7 @@ class Mapping {
       const std::optional<size_t> kernel = KernelOf(graph_.value(value).producer);
       if (kernel.has_value()) last = std::max(last.value_or(0), *kernel);
     }
-    KernelOf(id) = last;
+    if (last.has_value() && TakesBehind(Kernel(*last))) KernelOf(id) = last;
   }
 
   const model::Graph& graph_;

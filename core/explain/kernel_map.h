@@ -30,7 +30,8 @@ struct KernelMap {
 // The kernels of a file are known by the node whose value they compute, at best with some before it
 // (optimize/file_cost.h). The others are found in the graph: a node without a kernel belongs to
 // that which alone reads its value, until this has got the node whose operator it is named after;
-// else, if it is element-wise, it was taken into the last kernel that computes one of its operands.
+// else, if it is element-wise, it was taken into the last kernel that computes one of its operands,
+// where that is a Conv or a Gemm.
 KernelMap MapKernels(const model::Graph& graph, const cost::GraphCost& cost);
 
 }  // namespace quotient::explain

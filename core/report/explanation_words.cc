@@ -1,5 +1,9 @@
 #include "core/report/explanation_words.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -7,6 +11,14 @@
 
 namespace quotient::report {
 namespace {
+
+std::string RulesText(const std::vector<std::string>& rules) {
+  constexpr std::ptrdiff_t kMost = 5;
+  const std::ptrdiff_t shown = std::min(kMost, std::ssize(rules));
+  const std::ptrdiff_t left = std::ssize(rules) - shown;
+  return absl::StrCat(absl::StrJoin(rules.begin(), rules.begin() + shown, ", "),
+                      left > 0 ? absl::StrCat(" and ", left, " more") : "");
+}
 
 std::string SavedText(double us) {
   return us < 0 ? absl::StrFormat("predicted to cost %.1f us more there", -us)
@@ -18,7 +30,7 @@ std::string SavedText(double us) {
 std::string DoneText(const WhatWasDone& done) {
   const std::string rules =
       done.rules.empty() ? "no rule, but constants folded, equal parts merged or other layouts"
-                         : absl::StrJoin(done.rules, ", ");
+                         : RulesText(done.rules);
   switch (done.remedy) {
     case Remedy::kRewritten:
       return absl::StrCat("Quotient's result has other kernels there: ", rules, ", ",

@@ -47,7 +47,11 @@ using PlainNames = absl::flat_hash_map<std::string, std::string>;
 PlainNames PlainNamesOf(const onnx::RuntimeGraph& graph) {
   PlainNames names;
   for (const onnx::RuntimeNode& node : graph.nodes) {
-    if (node.op == "ReorderOutput") names.emplace(node.inputs[0], node.outputs[0]);
+    if (node.op != "ReorderOutput") continue;
+    // One that brings channels to the end computes a Transpose as well.
+    const bool transposes =
+        !node.attributes.has_value() || node.attributes->GetInt("channels_last", 0) != 0;
+    if (!transposes) names.emplace(node.inputs[0], node.outputs[0]);
   }
   return names;
 }

@@ -55,6 +55,29 @@ TEST(KernelMapTest, AFunctionThatWasWrittenOutIsOneKernel) {
               ElementsAre(ElementsAre("Div", "Erf", "Add", "Mul", "Mul")));
 }
 
+// What stands before it has a kernel of its own, whatever kernels there are that are not known.
+TEST(KernelMapTest, AFunctionEndsWhereAnotherKernelBegins) {
+  EXPECT_THAT(NodesOf("input x: float32[4,8]\n input z: float32[4,8]\n "
+                      "const r: float32[] = [1.41]\n const one: float32[] = [1]\n "
+                      "const h: float32[] = [0.5]\n s = Add(x, z)\n u = Div(s, r)\n f = Erf(u)\n "
+                      "g = Add(f, one)\n p = Mul(s, g)\n y = Mul(p, h)\n n = Neg(s)\n output y\n "
+                      "output n",
+                      {{"ort::Add", {"s"}},
+                       {"ort:com.microsoft:Gelu", {"y"}},
+                       {"ort::Neg", {"n"}},
+                       {"ort::Mul", {}}}),
+              ElementsAre(ElementsAre("Add"), ElementsAre("Div", "Erf", "Add", "Mul", "Mul"),
+                          ElementsAre("Neg"), IsEmpty()));
+}
+
+// A node that no kernel is known to compute is in none that it could not be part of.
+TEST(KernelMapTest, OnlyProductsTakeWhatIsBehindThem) {
+  EXPECT_THAT(NodesOf("input x: float32[4,8]\n a = Neg(x)\n b = Sqrt(a)\n c = Exp(b)\n "
+                      "d = Tanh(b)\n output c\n output d",
+                      {{"ort::Neg", {"a"}}, {"ort::Exp", {"c"}}, {"ort::Tanh", {"d"}}}),
+              ElementsAre(ElementsAre("Neg"), ElementsAre("Exp"), ElementsAre("Tanh")));
+}
+
 TEST(KernelMapTest, ChangesOfLayoutComputeNothing) {
   EXPECT_THAT(NodesOf(std::string(kHead) + "a = Conv(x, w)\n b = Relu(a)\n output b",
                       {{"ort:com.microsoft.nchwc:ReorderInput", {}},
