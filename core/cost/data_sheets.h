@@ -23,7 +23,7 @@ struct DeviceSheet {
   double product_flops;     // Per second, in dense matrix products of float32 models.
   double product_flops_16;  // The same in float16 and bfloat16 models.
   double vector_flops;      // Per second, outside matrix products.
-  double direct_flops = 0;  // Per second, in contractions that fill no tile; 0 if tiles are all.
+  double direct_flops = 0;  // Per second, in contractions without tiles; 0 if all have tiles.
   double memory_bytes;      // Per second, from memory.
   double cache_bytes;       // Per second, from the last-level cache.
   double cache_size;        // Bytes in the last-level cache.

@@ -73,7 +73,8 @@ KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
                     std::vector<Operand> inputs, std::vector<model::TensorType> outputs,
                     int threads, int constant_footprint_log2, Storage storage = Storage::kWide);
 
-// The spec of a kernel that brings a value from one layout into another one.
+// The spec of a kernel that brings a value from one layout into another one. For a runtime with a
+// blocked layout of its own (runtime_fusions.h), kChannelsLast stands for that.
 KernelSpec MakeReorder(const model::TensorType& type, Layout from, Layout to, int threads,
                        Storage storage);
 

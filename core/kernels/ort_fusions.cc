@@ -53,21 +53,27 @@ bool GoesIntoConv(const ElementwiseNode& node) {
   return SpreadOf(other.type, node.output, 1) == Spread::kChannel;
 }
 
-bool FusesBehindConv(const ElementwiseNode& node) {
-  if (node.op == "BatchNormalization" || TakesActivation("Conv", node.op)) return true;
+// Constants go into the weights first, then comes a sum, and then an activation. A sum whose other
+// operand is in no blocks stays alone; whether it is, is not known here.
+bool FusesBehindConv(absl::string_view before, const ElementwiseNode& node) {
+  if (TakesActivation("Conv", before)) return false;
+  if (TakesActivation("Conv", node.op)) return true;
+  if (node.op == "BatchNormalization") return before != "Add";
   if (node.inputs.size() != 2) return false;
   const bool is_sum = node.op == "Add" && !OtherOperand(node).constant && IsImage(node.output) &&
                       OtherOperand(node).type == node.output;
-  return is_sum || GoesIntoConv(node);
+  return is_sum || (before != "Add" && GoesIntoConv(node));
 }
 
-// A bias makes a MatMul a Gemm, also that of more than two dimensions; a number becomes its alpha.
-bool FusesBehindMatMul(const ElementwiseNode& node) {
-  if (node.inputs.size() != 2) return false;
+// A bias makes a MatMul a Gemm, also that of more than two dimensions, but only that of two takes
+// an activation then; a number becomes its alpha.
+bool FusesBehindMatMul(absl::string_view before, const ElementwiseNode& node) {
+  const bool is_matrix = node.output.rank() == 2;
+  if (before == "Add") return is_matrix && TakesActivation("Gemm", node.op);
+  if (before != "MatMul" || node.inputs.size() != 2) return false;
   const Operand& other = OtherOperand(node);
   if (node.op == "Add") {
-    return (other.constant && other.type.rank() == 1) ||
-           (node.output.rank() == 2 && other.type == node.output);
+    return (other.constant && other.type.rank() == 1) || (is_matrix && other.type == node.output);
   }
   const bool scales = node.op == "Mul" || (node.op == "Div" && node.running == 0);
   return scales && other.constant && other.type.elements() == 1;
@@ -88,7 +94,8 @@ class OrtFusions final : public RuntimeFusions {
   OrtFusions(absl::string_view name, int block) : name_(name), block_(block) {}
 
   absl::string_view name() const override { return name_; }
-  bool Fuses(absl::string_view before, const ElementwiseNode& node) const override;
+  bool Fuses(absl::string_view main_op, absl::string_view before,
+             const ElementwiseNode& node) const override;
   Blocking BlockingOf(const OperatorCall& call) const override;
 
  private:
@@ -99,17 +106,12 @@ class OrtFusions final : public RuntimeFusions {
   const int block_;
 };
 
-bool OrtFusions::Fuses(absl::string_view before, const ElementwiseNode& node) const {
-  if (before == "Conv") return FusesBehindConv(node);
-  if (before == "MatMul") return FusesBehindMatMul(node);
-  if (before == "ConvTranspose") return node.op == "BatchNormalization";
-  if (before == "Gemm") return TakesActivation("Gemm", node.op);
-  // Behind the sum of a Conv, and behind the bias of a MatMul, which is a Gemm then.
-  if (before == "Add" && node.output.rank() == 4) return TakesActivation("Conv", node.op);
-  if (before == "Add" && node.output.rank() == 2) return TakesActivation("Gemm", node.op);
-  // x Sigmoid(x) is one kernel.
-  return before == "Sigmoid" && node.op == "Mul" && node.inputs.size() == 2 &&
-         OtherOperand(node).type == node.output;
+bool OrtFusions::Fuses(absl::string_view main_op, absl::string_view before,
+                       const ElementwiseNode& node) const {
+  if (main_op == "Conv") return FusesBehindConv(before, node);
+  if (main_op == "MatMul") return FusesBehindMatMul(before, node);
+  if (main_op == "Gemm") return before == "Gemm" && TakesActivation("Gemm", node.op);
+  return before == "ConvTranspose" && node.op == "BatchNormalization";
 }
 
 Blocking OrtFusions::OfConv(const OperatorCall& call) const {

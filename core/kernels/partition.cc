@@ -136,7 +136,7 @@ class Partitioner {
     }
     const size_t num_inputs = BareOperands(graph_, main).size();
     for (size_t i = 0; i < num_inputs; ++i) {
-      spec.inputs.push_back(ReadOperand(main, i, spec.outputs, group));
+      spec.inputs.push_back(ReadOperand(chain.front(), i, spec.outputs, group));
     }
     AddEpilogue(chain, group);
     Finish(std::move(group));
@@ -168,7 +168,7 @@ class Partitioner {
       const size_t num_inputs = BareOperands(graph_, node).size();
       for (size_t i = 0; i < num_inputs; ++i) {
         if (static_cast<int>(i) == position) continue;
-        epilogue.operands.push_back(ReadOperand(node, i, group.spec.outputs, group));
+        epilogue.operands.push_back(ReadOperand(chain[k], i, group.spec.outputs, group));
       }
       group.spec.epilogue.push_back(std::move(epilogue));
       running = node.outputs[0];
@@ -197,8 +197,9 @@ class Partitioner {
   }
 
   // Input `index` of a node of the group as the kernel reads it. Adds a reorder first if necessary.
-  Operand ReadOperand(const Node& node, size_t index, const std::vector<Operand>& outputs,
+  Operand ReadOperand(NodeId reader, size_t index, const std::vector<Operand>& outputs,
                       KernelGroup& group) {
+    const Node& node = graph_.node(reader);
     const ValueId id = node.inputs[index];
     group.operands.push_back(id);
     if (!id.valid()) return Operand{};
@@ -206,7 +207,7 @@ class Partitioner {
                           InputLayout(node, index, outputs)};
     if (!operand.constant) {
       Operand stored = operand;
-      if (!blocking_.empty()) stored.layout = BlockedInput(node, index);
+      if (!blocking_.empty()) stored.layout = BlockedInput(reader, index);
       MakeAvailable(id, stored);
     }
     return operand;
@@ -216,10 +217,10 @@ class Partitioner {
   Layout BlockedOutput(NodeId node) const {
     return blocking_[node.value()] == Blocking::kNever ? Layout::kPlain : Layout::kChannelsLast;
   }
-  Layout BlockedInput(const Node& node, size_t index) const {
-    const NodeId id = graph_.value(node.outputs[0]).producer;
-    if (blocking_[id.value()] != Blocking::kAlways) return Layout::kPlain;
-    return index == 0 || !IsContraction(node.op) ? Layout::kChannelsLast : Layout::kPlain;
+  Layout BlockedInput(NodeId reader, size_t index) const {
+    const bool reads = blocking_[reader.value()] == Blocking::kAlways &&
+                       (index == 0 || !IsContraction(graph_.node(reader).op));
+    return reads ? Layout::kChannelsLast : Layout::kPlain;
   }
 
   Layout InputLayout(const Node& node, size_t index, const std::vector<Operand>& outputs) const {

@@ -1,6 +1,9 @@
 #include "core/kernels/runtime_fusions.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
 
 #include "core/kernels/kernel_nodes.h"
 
@@ -10,47 +13,77 @@ bool RunsAsEpilogue(const RuntimeFusions* runtime, absl::string_view main_op,
                     absl::string_view before, const ElementwiseNode& node) {
   if (runtime == nullptr) return FusesAsEpilogue(main_op, node);
   return IsChainNode(node) && node.inputs[node.running].type == node.output &&
-         runtime->Fuses(before, node);
+         runtime->Fuses(main_op, before, node);
 }
 
 namespace {
 
-// Whether the node becomes part of what computes its first input, which is blocked.
-bool GoesBehindBlocked(const model::Graph& graph, const model::Node& node,
-                       const std::vector<Operand>& inputs, const std::vector<bool>& blocked,
-                       const RuntimeFusions& fusions) {
-  if (node.inputs.empty() || !node.inputs[0].valid() || !blocked[node.inputs[0].value()]) {
-    return false;
+class BlockingFinder {
+ public:
+  BlockingFinder(const model::Graph& graph, const RuntimeFusions& fusions)
+      : graph_(graph),
+        fusions_(fusions),
+        blocking_(graph.nodes.size(), Blocking::kNever),
+        blocked_(graph.values.size(), false),
+        readers_(graph.values.size(), 0) {
+    for (const model::Node& node : graph.nodes) {
+      for (const model::ValueId id : node.inputs) {
+        if (id.valid()) ++readers_[id.value()];
+      }
+    }
+    for (const model::ValueId id : graph.outputs) ++readers_[id.value()];
   }
-  const model::Node& before = graph.node(graph.value(node.inputs[0]).producer);
-  return RunsAsEpilogue(&fusions, before.op, before.op,
-                        {node.op, node.attributes, inputs, graph.value(node.outputs[0]).type});
-}
+
+  // The nodes before it come first.
+  void Add(model::NodeId id) {
+    const model::Node& node = graph_.node(id);
+    if (node.outputs.empty() || !node.outputs[0].valid()) return;
+    Blocking& blocking = blocking_[id.value()];
+    const std::vector<Operand> inputs = BareOperands(graph_, node);
+    blocking =
+        fusions_.BlockingOf({node.op, node.attributes, inputs, graph_.value(node.outputs[0]).type});
+    if (blocking == Blocking::kLikeInputs) {
+      blocking = AllAreBlocked(node) ? Blocking::kAlways : Blocking::kNever;
+    }
+    if (blocking == Blocking::kNever && IsBehindBlocked(node, inputs)) blocking = Blocking::kAlways;
+    blocked_[node.outputs[0].value()] = blocking != Blocking::kNever;
+  }
+
+  std::vector<Blocking> Take() && { return std::move(blocking_); }
+
+ private:
+  bool AllAreBlocked(const model::Node& node) const {
+    return std::ranges::all_of(node.inputs, [&](model::ValueId id) {
+      return !id.valid() || graph_.is_constant(id) || blocked_[id.value()];
+    });
+  }
+
+  // Whether the node becomes part of what computes its first input, which is blocked.
+  bool IsBehindBlocked(const model::Node& node, const std::vector<Operand>& inputs) const {
+    if (node.inputs.empty() || !node.inputs[0].valid()) return false;
+    const uint32_t value = node.inputs[0].value();
+    if (!blocked_[value] || readers_[value] != 1) return false;
+    const std::string& before = graph_.node(graph_.value(node.inputs[0]).producer).op;
+    return RunsAsEpilogue(&fusions_, before, before,
+                          {node.op, node.attributes, inputs, graph_.value(node.outputs[0]).type});
+  }
+
+  const model::Graph& graph_;
+  const RuntimeFusions& fusions_;
+  std::vector<Blocking> blocking_;  // By node.
+  std::vector<bool> blocked_;       // By value.
+  std::vector<int> readers_;        // By value; an output of the graph has one more.
+};
 
 }  // namespace
 
 std::vector<Blocking> BlockingOfNodes(const model::Graph& graph, const std::vector<bool>& runs,
                                       const RuntimeFusions& fusions) {
-  std::vector<Blocking> blocking(graph.nodes.size(), Blocking::kNever);
-  std::vector<bool> blocked(graph.values.size(), false);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const model::Node& node = graph.nodes[i];
-    if (!runs[i] || node.outputs.empty() || !node.outputs[0].valid()) continue;
-    const std::vector<Operand> inputs = BareOperands(graph, node);
-    blocking[i] =
-        fusions.BlockingOf({node.op, node.attributes, inputs, graph.value(node.outputs[0]).type});
-    if (blocking[i] == Blocking::kNever &&
-        GoesBehindBlocked(graph, node, inputs, blocked, fusions)) {
-      blocking[i] = Blocking::kAlways;
-    } else if (blocking[i] == Blocking::kLikeInputs) {
-      const bool all = std::ranges::all_of(node.inputs, [&](model::ValueId id) {
-        return !id.valid() || graph.is_constant(id) || blocked[id.value()];
-      });
-      blocking[i] = all ? Blocking::kAlways : Blocking::kNever;
-    }
-    blocked[node.outputs[0].value()] = blocking[i] != Blocking::kNever;
+  BlockingFinder finder(graph, fusions);
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    if (runs[i]) finder.Add(model::NodeId(i));
   }
-  return blocking;
+  return std::move(finder).Take();
 }
 
 }  // namespace quotient::kernels

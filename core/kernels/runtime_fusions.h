@@ -38,9 +38,11 @@ class RuntimeFusions {
   virtual ~RuntimeFusions() = default;
   // How snapshots of timings call it (FindRuntimeFusions).
   virtual absl::string_view name() const = 0;
-  // Whether an element-wise node becomes part of the kernel that computes its running value.
-  // `before` is the operator of that value, which may itself be fused behind a contraction.
-  virtual bool Fuses(absl::string_view before, const ElementwiseNode& node) const = 0;
+  // Whether an element-wise node becomes part of the kernel that computes its running value, which
+  // has the main operator `main_op`. `before` is the operator that computes the value: the main
+  // one, or the last one that is fused behind it.
+  virtual bool Fuses(absl::string_view main_op, absl::string_view before,
+                     const ElementwiseNode& node) const = 0;
   virtual Blocking BlockingOf(const OperatorCall& call) const = 0;
 };
 

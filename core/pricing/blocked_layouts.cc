@@ -73,11 +73,11 @@ void BlockedLayouts::AddChanges(ENodeId node, Blocking blocking) {
   const egraph::EGraph& graph = *tensors_.egraph;
   const bool blocks = Blocks(node, blocking);
   if (!blocks || blocking == Blocking::kFromPlain) {
-    ClassId last;
+    std::vector<ClassId> read;
     for (ClassId child : graph.node(node).children) {
       child = graph.Find(child);
-      if (child == last || !blocked_[child.value()]) continue;
-      last = child;
+      if (!blocked_[child.value()] || std::ranges::find(read, child) != read.end()) continue;
+      read.push_back(child);
       AddChange(node, child, Layout::kChannelsLast, Layout::kPlain);
     }
   }

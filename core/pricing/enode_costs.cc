@@ -113,6 +113,7 @@ uint64_t ENodeCosts::KernelsDigest(std::span<const ENodeId> nodes) const {
     const int kernel = enodes_[node.value()].kernel;
     if (kernel >= 0 && alone[node.value()]) kernels.push_back(kernel);
   }
+  layouts_.AddKernels(nodes, &kernels);
   std::ranges::sort(kernels);
   return absl::HashOf(kernels);
 }

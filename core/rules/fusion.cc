@@ -201,8 +201,9 @@ ClassId ConvTransposeScaledInput(Terms& terms, std::span<const Binding> args) {
   Ints shape(type.rank(), 1);
   shape[0] = channels;
   const ClassId scaled = terms.Op("Mul", {weight, terms.Reshape(vector, std::move(shape))});
-  Contraction transposed{&terms.word(args[0].op), args[1].id, weight, Optional(args[4].list)};
-  return Make(terms, transposed, scaled, transposed.bias);
+  std::vector<ClassId> children = {args[1].id, terms.FiniteWeight(scaled)};
+  children.insert(children.end(), args[4].list.begin(), args[4].list.end());
+  return terms.Op("ConvTranspose", children, terms.word(args[0].op).attributes);
 }
 
 ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {

@@ -14,6 +14,7 @@
 #include "core/base/reason.h"
 #include "core/kernels/attention.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/ort_fusions.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/status_matchers.h"
 
@@ -334,6 +335,33 @@ TEST(PartitionTest, KernelsCoverAllNodesInAnExecutableOrder) {
       ExpectCovered(graph, {.threads = 2, .fuses_attention = fuses_attention});
     }
   }
+}
+
+// Blocks of 16 channels, as ONNX Runtime has them.
+TEST(PartitionTest, ARuntimeFusesAndChangesLayoutsAsItDoes) {
+  const model::Graph graph = GraphOf(
+      {"runtime",
+       "input x: float32[1,16,8,8]\nconst w: float32[16,16,3,3] = random(1)\n"
+       "const s: float32[1] = [0.5]\nc = Conv(x, w) {pads=[1,1,1,1]}\nr = Relu(c)\n"
+       "m = Mul(r, s)\nd = Conv(m, w) {pads=[1,1,1,1]}\ne = Add(d, r)\ny = Elu(e)\noutput y\n"});
+  EXPECT_EQ(Describe(graph, {.runtime = FindRuntimeFusions("onnxruntime/16")}),
+            "Reorder x -> x:last\n"
+            "Conv+Relu x:last w -> r:last\n"
+            "Reorder r:last -> r\n"
+            "Mul r s -> m\n"
+            "Reorder m -> m:last\n"
+            "Conv+Add m:last w r:last -> e:last\n"
+            "Reorder e:last -> e\n"
+            "Elu e -> y\n");
+}
+
+// A node may compute only its second output.
+TEST(PartitionTest, ARuntimeRunsNodesWithoutAFirstOutput) {
+  const model::Graph graph = GraphOf(
+      {"runtime", "input x: float32[1,16,8,8]\n(_, y) = Split(x) {axis=1, split=[8,8]}\noutput y\n"});
+  const auto groups = PartitionGraph(graph, {.runtime = FindRuntimeFusions("onnxruntime/16")});
+  ASSERT_OK(groups.status());
+  EXPECT_EQ(groups->size(), 1u);
 }
 
 }  // namespace

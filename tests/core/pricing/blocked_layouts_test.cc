@@ -33,7 +33,7 @@ constexpr char kHead[] = R"(
     input x: float32[1,16,8,8]
     const w: float32[16,16,3,3] = random(1)
     const v: float32[16,16,3,3] = random(2)
-    const s: float32[16,1,1] = random(3)
+    const s: float32[1] = random(3)
     const t: float32[16,1,1] = random(4)
 )";
 

@@ -115,8 +115,6 @@ TEST(KernelGraphTest, AnExponentIsTheValueOfItsConstant) {
   EXPECT_THAT(InputOf(behind, 1, 1).constant->AsDoubles(), ElementsAre(0.5));
 }
 
-// An image in planes becomes one in pixels.
-
 TEST(KernelGraphTest, WhatIsLeftOutStaysSo) {
   KernelSpec spec = Spec("Split", {Floats({6, 4})}, {2, 4});
   spec.attributes.Set("split", model::Ints{2, 2, 2});

@@ -37,7 +37,6 @@ void Count(absl::string_view op, Kinds& kinds) {
   if (absl::StartsWith(op, "Reorder")) op = "Reorder";
   if (op == "FusedConv") op = "Conv";
   if (op == "Gemm" || op == "FusedGemm" || op == "FusedMatMul") op = "MatMul";
-  if (op == "QuickGelu") op = "Sigmoid";
   if (op == "Upsample") op = "Resize";
   ++kinds[std::string(op)];
 }
@@ -104,6 +103,18 @@ TEST(OrtFusionsTest, WhatAConvTakesBehindIt) {
   }
 }
 
+TEST(OrtFusionsTest, WhatAConvTakesTogether) {
+  const std::string vectors =
+      "const m: float32[32] = random(4)\nconst q: float32[32] = random(5)\n"
+      "const n: float32[32] = random(6)\nconst r: float32[32] = random(7)\n";
+  for (const char* lines :
+       {"d = BatchNormalization(c, m, q, n, r)\nb = Relu(d)\n",
+        "d = Mul(c, f)\ne = Add(d, f)\nb = Relu(e)\n", "d = Relu(c)\nb = Sigmoid(d)\n",
+         "d = Conv(c, v)\ne = Add(d, c)\nb = HardSigmoid(e)\n"}) {
+    ExpectAsFound(absl::StrCat(vectors, Head(32), lines, kTail));
+  }
+}
+
 TEST(OrtFusionsTest, WhatStaysInBlocks) {
   for (const int channels : {16, 24, 32}) {
     for (const char* lines :
@@ -111,7 +122,10 @@ TEST(OrtFusionsTest, WhatStaysInBlocks) {
           "b = AveragePool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\n",
           "d = Conv(c, v)\nb = Add(d, c)\n", "d = Conv(c, v)\ne = Add(d, c)\nb = Relu(e)\n",
           "d = Conv(c, v)\nb = Mul(d, c)\n", "d = Conv(c, v)\nb = Sub(d, c)\n",
-          "d = Conv(c, v)\ne = Relu(d)\nb = Add(e, c)\n", "e = Sigmoid(c)\nb = Mul(c, e)\n",
+          "d = Conv(c, v)\ne = Relu(d)\nb = Add(e, c)\n", "d = Sigmoid(c)\nb = Mul(d, u)\n",
+          
+          "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\nb = Add(p, f)\n",
+          "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\nb = Mul(p, s)\n",
           "b = Resize(c) {mode=\"nearest\", scales=[1.0,1.0,2.0,2.0], "
           "coordinate_transformation_mode=\"asymmetric\", nearest_mode=\"floor\"}\n",
           "b = Resize(c) {mode=\"nearest\", scales=[1.0,1.0,2.0,2.0]}\n",
@@ -119,6 +133,17 @@ TEST(OrtFusionsTest, WhatStaysInBlocks) {
       ExpectAsFound(absl::StrCat(Head(channels), lines, kTail));
     }
   }
+}
+
+// It is called a Conv then, and keeps its neighbours in blocks.
+TEST(OrtFusionsTest, AFactorOfChannelsStaysInBlocks) {
+  const model::Graph graph = GraphOf(
+      {"g", absl::StrCat(Head(32), "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\n",
+                         "b = Mul(p, f)\n", kTail, "z = Elu(y)\noutput z\n")});
+  ASSERT_OK_AND_ASSIGN(const Kinds found, Found(graph));
+  EXPECT_EQ(found.at("Conv"), 3);
+  EXPECT_EQ(found.at("Reorder"), 2);
+  EXPECT_EQ(Expected(graph).at("Reorder"), 2);
 }
 
 // Whether a Conv of these channels and groups is blocked.
@@ -153,6 +178,9 @@ TEST(OrtFusionsTest, WhatAProductTakesBehindIt) {
 }
 
 TEST(OrtFusionsTest, ElementwiseNodesStayAlone) {
+  ExpectAsFound(
+      "input x: float32[1,16,8,8]\ninput p: float32[1,16,8,8]\na = Add(x, p)\ny = Relu(a)\n");
+  ExpectAsFound("input x: float32[4,8]\ninput p: float32[4,8]\na = Sigmoid(x)\ny = Mul(a, p)\n");
   ExpectAsFound(
       "input x: float32[4,8]\nconst b: float32[8] = random(2)\na = Mul(x, b)\nc = Add(a, b)\n"
       "y = Exp(c)\n");
