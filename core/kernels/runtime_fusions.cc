@@ -25,6 +25,7 @@ class BlockingFinder {
         fusions_(fusions),
         blocking_(graph.nodes.size(), Blocking::kNever),
         blocked_(graph.values.size(), false),
+        main_(graph.values.size()),
         readers_(graph.values.size(), 0) {
     for (const model::Node& node : graph.nodes) {
       for (const model::ValueId id : node.inputs) {
@@ -42,11 +43,14 @@ class BlockingFinder {
     const std::vector<Operand> inputs = BareOperands(graph_, node);
     blocking =
         fusions_.BlockingOf({node.op, node.attributes, inputs, graph_.value(node.outputs[0]).type});
+    const bool is_behind = IsBehindBlocked(node, inputs);
     if (blocking == Blocking::kLikeInputs) {
       blocking = AllAreBlocked(node) ? Blocking::kAlways : Blocking::kNever;
     }
-    if (blocking == Blocking::kNever && IsBehindBlocked(node, inputs)) blocking = Blocking::kAlways;
-    blocked_[node.outputs[0].value()] = blocking != Blocking::kNever;
+    if (is_behind) blocking = Blocking::kAlways;
+    const uint32_t output = node.outputs[0].value();
+    blocked_[output] = blocking != Blocking::kNever;
+    main_[output] = is_behind ? main_[node.inputs[0].value()] : node.op;
   }
 
   std::vector<Blocking> Take() && { return std::move(blocking_); }
@@ -58,21 +62,22 @@ class BlockingFinder {
     });
   }
 
-  // Whether the node becomes part of what computes its first input, which is blocked.
+  // Whether the node becomes part of the kernel that computes its first input, which is blocked.
   bool IsBehindBlocked(const model::Node& node, const std::vector<Operand>& inputs) const {
     if (node.inputs.empty() || !node.inputs[0].valid()) return false;
     const uint32_t value = node.inputs[0].value();
     if (!blocked_[value] || readers_[value] != 1) return false;
     const std::string& before = graph_.node(graph_.value(node.inputs[0]).producer).op;
-    return RunsAsEpilogue(&fusions_, before, before,
+    return RunsAsEpilogue(&fusions_, main_[value], before,
                           {node.op, node.attributes, inputs, graph_.value(node.outputs[0]).type});
   }
 
   const model::Graph& graph_;
   const RuntimeFusions& fusions_;
-  std::vector<Blocking> blocking_;  // By node.
-  std::vector<bool> blocked_;       // By value.
-  std::vector<int> readers_;        // By value; an output of the graph has one more.
+  std::vector<Blocking> blocking_;       // By node.
+  std::vector<bool> blocked_;            // By value.
+  std::vector<absl::string_view> main_;  // By value: the main operator of its kernel.
+  std::vector<int> readers_;             // By value; an output of the graph has one more.
 };
 
 }  // namespace

@@ -12,21 +12,20 @@ namespace quotient::rules {
 namespace {
 
 constexpr char kText[] = R"(
-# s x + t = Conv(x, s, t), depthwise and 1x1; s and t along the channels of an image
-affine-conv: ?z = Add(Mul(?x, ?s), ?t) => depthwise(?x, ?s, ?t)
-  if weight(?s) and weight(?t) and activation(?x) and keeps(?x, ?s) and keeps(?x, ?t)
-    and not made_by(?x, Conv) and smooth(?z)
+# s x = Conv(x, s) and x + t = Conv(x, 1, t), depthwise and 1x1; s and t along channels of an image
 affine-conv: ?z = Mul(?x, ?s) => depthwise_scale(?x, ?s)
-  if weight(?s) and activation(?x) and keeps(?x, ?s) and not made_by(?x, Conv) and smooth(?z)
+  if weight(?s) and activation(?x) and keeps(?x, ?s) and not made_by(?x, Conv) and factor(?s)
+    and smooth(?z)
 affine-conv: ?z = Add(?x, ?t) => depthwise_shift(?x, ?t)
   if weight(?t) and activation(?x) and keeps(?x, ?t) and not made_by(?x, Conv)
-    and not made_by(?x, Mul) and smooth(?z)
+    and not made_by(?x, Mul) and shift_beside(?x, ?t) and smooth(?z)
 # Conv(x, w) of one spatial axis = Conv of two of them, the first of size 1
 conv-plane: Conv[?c](?x, ?w, ?b...) => in_plane(?c, ?x, ?w, ?b) if weight(?w)
 )";
 
-// The 1x1 Conv that multiplies each channel of x by its element of `scale` and adds that of
-// `shift`, which are constants that vary along the channels at most.
+// The 1x1 Conv that multiplies each channel of x by its element of `scale`, or by 1, and adds that
+// of `shift`, or nothing. Both are constants that vary along the channels at most. (What is scaled
+// and then shifted becomes one Conv by conv-shift.)
 ClassId Depthwise(Terms& terms, ClassId x, std::optional<ClassId> scale,
                   std::optional<ClassId> shift) {
   constexpr int kRank = 4;
@@ -73,9 +72,6 @@ ClassId InPlane(Terms& terms, std::span<const Binding> args) {
 }
 
 void AddWords(Words& words) {
-  words.Term("depthwise", "ccc", [](Terms& terms, auto args) {
-    return Depthwise(terms, args[0].id, args[1].id, args[2].id);
-  });
   words.Term("depthwise_scale", "cc", [](Terms& terms, auto args) {
     return Depthwise(terms, args[0].id, args[1].id, std::nullopt);
   });

@@ -105,7 +105,7 @@ TEST_F(BudgetTest, AModelGetsWhatItHasUseFor) {
     return budget.Left();
   };
   EXPECT_DOUBLE_EQ(left(0.1), 30);
-  EXPECT_DOUBLE_EQ(left(0.025), 15);
+  EXPECT_DOUBLE_EQ(left(0.01), 15);
   EXPECT_DOUBLE_EQ(left(0.001), 8.5);
   options_.budget_seconds = 5;
   EXPECT_DOUBLE_EQ(left(0.001), 5);
