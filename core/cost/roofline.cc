@@ -9,8 +9,8 @@
 namespace quotient::cost {
 namespace {
 
-// The time of a contraction whose vectors hold neighbouring channels or pixels instead of a tile, as
-// libraries run a depthwise Conv.
+// The time of a contraction whose vectors hold neighbouring channels or pixels instead of a tile,
+// as libraries run a depthwise Conv.
 double DirectUs(const Work& work, const DeviceSheet& sheet, double processors) {
   if (sheet.direct_flops == 0) return std::numeric_limits<double>::infinity();
   return 2 * work.batch * work.m * work.n * work.k /

@@ -15,8 +15,8 @@ namespace quotient::pricing {
 // The value of a class is taken to be blocked if some e-node of the class computes it so. An e-node
 // that reads it plain pays for that, and so does one that computes plain what others read blocked.
 // Which of several e-nodes of a class is chosen does not count, so that each has a cost of its own.
-// Nobody pays for the inputs and outputs of the graph, which are plain: all forms of a graph have the
-// same. One thread.
+// Nobody pays for the inputs and outputs of the graph, which are plain: all forms of a graph have
+// the same. One thread.
 class BlockedLayouts {
  public:
   // Borrows both. Without a runtime in the partition options of `costs` there are no costs.

@@ -357,8 +357,9 @@ TEST(PartitionTest, ARuntimeFusesAndChangesLayoutsAsItDoes) {
 
 // A node may compute only its second output.
 TEST(PartitionTest, ARuntimeRunsNodesWithoutAFirstOutput) {
-  const model::Graph graph = GraphOf(
-      {"runtime", "input x: float32[1,16,8,8]\n(_, y) = Split(x) {axis=1, split=[8,8]}\noutput y\n"});
+  const model::Graph graph =
+      GraphOf({"runtime",
+               "input x: float32[1,16,8,8]\n(_, y) = Split(x) {axis=1, split=[8,8]}\noutput y\n"});
   const auto groups = PartitionGraph(graph, {.runtime = FindRuntimeFusions("onnxruntime/16")});
   ASSERT_OK(groups.status());
   EXPECT_EQ(groups->size(), 1u);

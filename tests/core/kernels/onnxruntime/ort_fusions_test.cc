@@ -110,7 +110,7 @@ TEST(OrtFusionsTest, WhatAConvTakesTogether) {
   for (const char* lines :
        {"d = BatchNormalization(c, m, q, n, r)\nb = Relu(d)\n",
         "d = Mul(c, f)\ne = Add(d, f)\nb = Relu(e)\n", "d = Relu(c)\nb = Sigmoid(d)\n",
-         "d = Conv(c, v)\ne = Add(d, c)\nb = HardSigmoid(e)\n"}) {
+        "d = Conv(c, v)\ne = Add(d, c)\nb = HardSigmoid(e)\n"}) {
     ExpectAsFound(absl::StrCat(vectors, Head(32), lines, kTail));
   }
 }
@@ -123,7 +123,7 @@ TEST(OrtFusionsTest, WhatStaysInBlocks) {
           "d = Conv(c, v)\nb = Add(d, c)\n", "d = Conv(c, v)\ne = Add(d, c)\nb = Relu(e)\n",
           "d = Conv(c, v)\nb = Mul(d, c)\n", "d = Conv(c, v)\nb = Sub(d, c)\n",
           "d = Conv(c, v)\ne = Relu(d)\nb = Add(e, c)\n", "d = Sigmoid(c)\nb = Mul(d, u)\n",
-          
+
           "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\nb = Add(p, f)\n",
           "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\nb = Mul(p, s)\n",
           "b = Resize(c) {mode=\"nearest\", scales=[1.0,1.0,2.0,2.0], "
@@ -137,9 +137,9 @@ TEST(OrtFusionsTest, WhatStaysInBlocks) {
 
 // It is called a Conv then, and keeps its neighbours in blocks.
 TEST(OrtFusionsTest, AFactorOfChannelsStaysInBlocks) {
-  const model::Graph graph = GraphOf(
-      {"g", absl::StrCat(Head(32), "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\n",
-                         "b = Mul(p, f)\n", kTail, "z = Elu(y)\noutput z\n")});
+  const model::Graph graph =
+      GraphOf({"g", absl::StrCat(Head(32), "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\n",
+                                 "b = Mul(p, f)\n", kTail, "z = Elu(y)\noutput z\n")});
   ASSERT_OK_AND_ASSIGN(const Kinds found, Found(graph));
   EXPECT_EQ(found.at("Conv"), 3);
   EXPECT_EQ(found.at("Reorder"), 2);
