@@ -21,16 +21,11 @@ Progress FromProto(const v1::Progress& message) {
 
 }  // namespace
 
-// A stream begins with a snapshot of the job as it is now. When it begins anew, the changes that
-// were missed follow the snapshot, and they say why the state changed, so only the first snapshot
-// is shown.
+// A stream begins with a snapshot of the job as it is now, and the changes that led to it follow.
+// They also say why the state changed, so the snapshot is not shown.
 void WatchView::Show(const v1::WatchJobResponse& event) {
   if (event.has_progress()) view_.Report(FromProto(event.progress()));
-  if (event.has_snapshot() && !shown_.has_value()) {
-    shown_ = event.snapshot().sequence();
-    view_.Note(client::StateName(event.snapshot().state()));
-  }
-  if (event.has_transition() && event.transition().sequence() > shown_.value_or(0)) {
+  if (event.has_transition() && event.transition().sequence() > shown_) {
     const v1::Transition& transition = event.transition();
     shown_ = transition.sequence();
     view_.Note(absl::StrCat(client::StateName(transition.to()), " (", transition.reason(), ")"));

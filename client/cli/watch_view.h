@@ -3,7 +3,6 @@
 // Shows what the watch of a job on a server tells: its states and its progress.
 
 #include <cstdint>
-#include <optional>
 
 #include "client/cli/progress_view.h"
 #include "quotient/v1/optimizer.pb.h"
@@ -21,8 +20,7 @@ class WatchView {
 
  private:
   ProgressView& view_;
-  // The number of the last change of state that was shown. Unset until something was shown.
-  std::optional<int64_t> shown_;
+  int64_t shown_ = 0;  // The number of the last change of state that was shown.
 };
 
 }  // namespace quotient::cli

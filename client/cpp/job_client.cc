@@ -80,17 +80,17 @@ absl::Status JobClient::ReadStream(const std::string& name, OnEvent on_event, Re
   const Interrupt::Handler cancel(&connection_.interrupt(), [&context] { context.TryCancel(); });
   v1::WatchJobRequest request;
   request.set_name(name);
-  if (job->sequence() > 0) request.set_from_sequence(job->sequence());
+  request.set_from_sequence(job->sequence());
   const auto reader = stub_->WatchJob(&context, request);
   v1::WatchJobResponse response;
   while (reader->Read(&response)) {
     retry->Progressed();
     if (response.has_snapshot()) {
-      // After reconnecting, missed transitions follow the snapshot. The sequence stays at the last
-      // one received, so that they are not skipped if the stream is lost again.
-      const int64_t seen = request.has_from_sequence() ? job->sequence() : 0;
+      // The transitions that led to it follow the snapshot. The sequence stays at the last one
+      // received, so that they are not skipped if the stream is lost again.
+      const int64_t seen = job->sequence();
       *job = response.snapshot();
-      if (seen > 0 && !IsTerminal(job->state())) job->set_sequence(seen);
+      if (!IsTerminal(job->state())) job->set_sequence(seen);
     }
     if (response.has_transition()) job->set_sequence(response.transition().sequence());
     on_event(response);

@@ -33,9 +33,10 @@ class JobClient {
   absl::StatusOr<std::vector<v1::Job>> List(v1::JobState state, int limit);
   absl::StatusOr<std::string> Inspect(const v1::InspectModelRequest& request);
 
-  // Blocks until the job has ended and returns it. Reconnects when the stream is lost, since the
-  // job continues. Returns CANCELLED when the interrupt is triggered, which does not cancel the
-  // job.
+  // Blocks until the job has ended and returns it. The events tell all changes of its state, those
+  // before the call, too: the last one says why the job is where it is. Reconnects when the stream
+  // is lost, since the job continues. Returns CANCELLED when the interrupt is triggered, which does
+  // not cancel the job.
   absl::StatusOr<v1::Job> Watch(const std::string& name, OnEvent on_event);
 
  private:

@@ -162,8 +162,7 @@ class FaultsTest(harness.TestCase):
             server.kill()
             server.start()
             # Either it was handed back in time, or the next server knows that it is not to blame.
-            self.assertRegex(harness.read_until(watcher.stdout, '"JOB_STATE_QUEUED"'),
-                             "drained|interrupted")
+            harness.read_until(watcher.stdout, "drained|interrupted")
             harness.read_until(watcher.stdout, "claimed")
             self.assertEqual(self.quotient("jobs", "--json").json()["attempt"], 1)
             self.assert_code(self.quotient("cancel", job), 0)

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.request
@@ -102,14 +103,17 @@ class TestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def running(self, *arguments):
-        """The client in the background; both of its streams are pipes."""
+        """The client in the background; both of its streams are pipes, and end after a while."""
         process = subprocess.Popen(
             [BIN / "quotient", *map(str, arguments)], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env=self.env, cwd=self.folder,
             preexec_fn=die_with_parent)
+        patience = threading.Timer(PATIENCE_SECONDS, process.kill)
+        patience.start()
         try:
             yield process
         finally:
+            patience.cancel()
             process.kill()
             process.communicate()
 
@@ -119,12 +123,12 @@ class TestCase(unittest.TestCase):
             self.assertIn(word, result.err, result)
 
 
-def read_until(stream, wanted):
-    """Reads lines until one contains `wanted` and returns it."""
+def read_until(stream, pattern):
+    """Reads lines until one contains the regular expression and returns it."""
     for line in stream:
-        if wanted in line:
+        if re.search(pattern, line):
             return line
-    raise AssertionError(f"the stream ended before '{wanted}'")
+    raise AssertionError(f"the stream ended before '{pattern}'")
 
 
 def await_text(path, wanted):

@@ -32,17 +32,19 @@ class WatchViewTest : public ::testing::Test {
   WatchView watch_{&view_};
 };
 
-TEST_F(WatchViewTest, TheFirstSnapshotAndAllChangesAreShown) {
+TEST_F(WatchViewTest, AllChangesAreShownAndWhatTheyCameFrom) {
   Snapshot(v1::JOB_STATE_QUEUED, 1);
+  Transition(v1::JOB_STATE_QUEUED, 1, "submitted");
   Transition(v1::JOB_STATE_RUNNING, 2, "claimed");
   Transition(v1::JOB_STATE_SUCCEEDED, 3, "done");
   Snapshot(v1::JOB_STATE_SUCCEEDED, 3);
-  EXPECT_EQ(capture_.text(), "QUEUED\nRUNNING (claimed)\nSUCCEEDED (done)\n");
+  EXPECT_EQ(capture_.text(), "QUEUED (submitted)\nRUNNING (claimed)\nSUCCEEDED (done)\n");
 }
 
 // The snapshot is newer than the changes that follow it.
 TEST_F(WatchViewTest, WhatWasMissedIsShownInItsOrderAndOnce) {
   Snapshot(v1::JOB_STATE_RUNNING, 2);
+  Transition(v1::JOB_STATE_RUNNING, 2, "claimed");
   Snapshot(v1::JOB_STATE_SUCCEEDED, 5);
   Transition(v1::JOB_STATE_QUEUED, 3, "handed back");
   Snapshot(v1::JOB_STATE_SUCCEEDED, 5);  // The stream was lost once more.
@@ -51,7 +53,7 @@ TEST_F(WatchViewTest, WhatWasMissedIsShownInItsOrderAndOnce) {
   Transition(v1::JOB_STATE_SUCCEEDED, 5, "done");
   Snapshot(v1::JOB_STATE_SUCCEEDED, 5);
   EXPECT_EQ(capture_.text(),
-            "RUNNING\nQUEUED (handed back)\nRUNNING (claimed)\nSUCCEEDED (done)\n");
+            "RUNNING (claimed)\nQUEUED (handed back)\nRUNNING (claimed)\nSUCCEEDED (done)\n");
 }
 
 TEST_F(WatchViewTest, ProgressIsShown) {

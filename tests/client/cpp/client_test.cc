@@ -111,9 +111,21 @@ TEST_F(ClientTest, AWatchOutlivesARestartOfTheServer) {
                          }
                        }));
   EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED);
-  // Handed back, claimed again, done: none of it was missed.
-  EXPECT_THAT(states, ::testing::IsSupersetOf(
-                          {v1::JOB_STATE_QUEUED, v1::JOB_STATE_RUNNING, v1::JOB_STATE_SUCCEEDED}));
+  // Submitted, claimed, handed back, claimed again, done: none of it was missed.
+  EXPECT_THAT(states, ::testing::ElementsAre(v1::JOB_STATE_QUEUED, v1::JOB_STATE_RUNNING,
+                                             v1::JOB_STATE_QUEUED, v1::JOB_STATE_RUNNING,
+                                             v1::JOB_STATE_SUCCEEDED));
+}
+
+TEST_F(ClientTest, AWatchTellsHowTheJobGotThere) {
+  const v1::Job submitted = Submit("model");
+  runner_.Release();
+  ASSERT_OK(job_client_->Watch(submitted.name(), [](const auto&) {}));
+  std::vector<std::string> reasons;
+  ASSERT_OK(job_client_->Watch(submitted.name(), [&](const v1::WatchJobResponse& event) {
+    if (event.has_transition()) reasons.push_back(event.transition().reason());
+  }));
+  EXPECT_THAT(reasons, ::testing::ElementsAre("submitted", "claimed", ::testing::_));
 }
 
 TEST_F(ClientTest, TheInterruptEndsAWatchAndLeavesTheJob) {
