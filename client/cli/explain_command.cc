@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
+#include "client/cli/output.h"
 #include "client/cli/run_job.h"
 #include "client/cpp/model_files.h"
 #include "core/base/printable.h"
@@ -63,12 +64,7 @@ absl::Status RunExplain(const Settings& settings, client::Interrupt* interrupt) 
   QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
                             client::LocalModel::Open(settings.positional[0]));
   // The file is created first, so that a wrong path is reported at once.
-  std::unique_ptr<os::AtomicFile> page;
-  if (!settings.html.empty()) {
-    auto file = os::AtomicFile::Create(settings.html);
-    if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
-    page = *std::move(file);
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<os::AtomicFile> page, CreateFile(settings.html));
   return RunJob(model, settings, interrupt, [&](ResultSource& result) {
     return PrintExplanation(result, settings, page.get());
   });

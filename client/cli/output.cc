@@ -16,14 +16,15 @@
 #include "core/report/report.h"
 
 namespace quotient::cli {
-namespace {
 
-absl::StatusOr<std::unique_ptr<os::AtomicFile>> Create(const std::string& path) {
+absl::StatusOr<std::unique_ptr<os::AtomicFile>> CreateFile(const std::string& path) {
   if (path.empty()) return std::unique_ptr<os::AtomicFile>();
   absl::StatusOr<std::unique_ptr<os::AtomicFile>> file = os::AtomicFile::Create(path);
   if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
   return file;
 }
+
+namespace {
 
 // Returns an error if two outputs are the same file, since the second would replace the first.
 absl::Status CheckDistinct(std::vector<std::string> paths) {
@@ -97,9 +98,9 @@ absl::StatusOr<Output> Output::Prepare(const Settings& settings, const OriginalD
   const std::vector<std::string> paths = {settings.output, settings.report, settings.html};
   QUOTIENT_RETURN_IF_ERROR(CheckWeightsStay(original, paths));
   QUOTIENT_RETURN_IF_ERROR(CheckDistinct(paths));
-  QUOTIENT_ASSIGN_OR_RETURN(output.model_, Create(settings.output));
-  QUOTIENT_ASSIGN_OR_RETURN(output.report_, Create(settings.report));
-  QUOTIENT_ASSIGN_OR_RETURN(output.html_, Create(settings.html));
+  QUOTIENT_ASSIGN_OR_RETURN(output.model_, CreateFile(settings.output));
+  QUOTIENT_ASSIGN_OR_RETURN(output.report_, CreateFile(settings.report));
+  QUOTIENT_ASSIGN_OR_RETURN(output.html_, CreateFile(settings.html));
   return output;
 }
 

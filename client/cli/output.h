@@ -18,6 +18,10 @@
 
 namespace quotient::cli {
 
+// A file of that name; null if the name is empty. Fails with OPTION_INVALID if it cannot be
+// created.
+absl::StatusOr<std::unique_ptr<os::AtomicFile>> CreateFile(const std::string& path);
+
 // Returns the name of a result's external data file: the model's file name and ".data".
 std::string ExternalLocation(const std::string& output);
 

@@ -6,9 +6,9 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/local.h"
+#include "client/cli/output.h"
 #include "client/cpp/model_files.h"
 #include "core/base/printable.h"
-#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/atomic_file.h"
 #include "core/report/profile.h"
@@ -19,12 +19,7 @@ absl::Status RunProfile(const Settings& settings, client::Interrupt* interrupt) 
   QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
                             client::LocalModel::Open(settings.positional[0]));
   // The file is created first, so that a wrong path is reported at once.
-  std::unique_ptr<os::AtomicFile> page;
-  if (!settings.html.empty()) {
-    auto file = os::AtomicFile::Create(settings.html);
-    if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
-    page = *std::move(file);
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<os::AtomicFile> page, CreateFile(settings.html));
   QUOTIENT_ASSIGN_OR_RETURN(const report::Profile profile,
                             ProfileLocally(model, settings, interrupt));
   if (page != nullptr) {

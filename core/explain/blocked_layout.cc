@@ -3,16 +3,15 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "core/kernels/ort_fusions.h"
 
 namespace quotient::explain {
 namespace {
 
+using kernels::kChannelStep;
 using model::Node;
 using model::NodeId;
 using Answer = std::optional<Reason>;
-
-// What brings values into blocks takes channels by fours.
-constexpr int64_t kStep = 4;
 
 Answer OfChannels(int64_t channels, absl::string_view which, int64_t multiple) {
   if (channels % multiple == 0) return std::nullopt;
@@ -22,7 +21,7 @@ Answer OfChannels(int64_t channels, absl::string_view which, int64_t multiple) {
 
 Answer OfGroups(int64_t groups, int64_t read, int64_t filters, int64_t block) {
   const int64_t made = filters / groups;
-  if (read == 1 && made == 1) return OfChannels(filters, "the number of channels is", kStep);
+  if (read == 1 && made == 1) return OfChannels(filters, "the number of channels is", kChannelStep);
   if (read == 1) {
     return Reason{"groups", absl::StrCat("each channel has ", made,
                                          " filters of its own, and would have to have one")};
@@ -53,7 +52,7 @@ Answer OfConv(const ModelView& model, NodeId id, int64_t block) {
   const int64_t groups = node.attributes.GetInt("group", 1);
   if (groups > 1) return OfGroups(groups, weights[1], weights[0], block);
   if (weights[1] < block) return std::nullopt;
-  return OfChannels(weights[1], "the number of channels that it reads is", kStep);
+  return OfChannels(weights[1], "the number of channels that it reads is", kChannelStep);
 }
 
 bool IsPooling(absl::string_view op) {

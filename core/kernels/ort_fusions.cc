@@ -10,17 +10,12 @@ namespace {
 
 using model::TensorType;
 
-// A row for each kernel that takes an activation, with those that it takes.
-struct Activations {
-  absl::string_view kernel;
-  std::span<const absl::string_view> taken;
-};
+// The activations that a Conv takes, and a Gemm.
 constexpr absl::string_view kOfConv[] = {"Clip", "HardSigmoid", "HardSwish", "LeakyRelu",
                                          "Relu", "Sigmoid",     "Tanh"};
 constexpr absl::string_view kOfGemm[] = {"Elu",  "HardSigmoid",    "LeakyRelu", "Relu",
                                          "Selu", "Sigmoid",        "Softplus",  "Softsign",
                                          "Tanh", "ThresholdedRelu"};
-constexpr Activations kActivations[] = {{"Conv", kOfConv}, {"Gemm", kOfGemm}};
 
 // Element-wise operators that have kernels for blocked values or take any order of elements.
 constexpr absl::string_view kUnaryInBlocks[] = {"Clip",      "Gelu", "HardSigmoid", "HardSwish",
@@ -28,12 +23,6 @@ constexpr absl::string_view kUnaryInBlocks[] = {"Clip",      "Gelu", "HardSigmoi
 
 bool IsIn(absl::string_view op, std::span<const absl::string_view> list) {
   return std::ranges::find(list, op) != list.end();
-}
-
-bool TakesActivation(absl::string_view kernel, absl::string_view activation) {
-  return std::ranges::any_of(kActivations, [&](const Activations& row) {
-    return row.kernel == kernel && IsIn(activation, row.taken);
-  });
 }
 
 bool IsImage(const TensorType& type) {
@@ -56,8 +45,8 @@ bool GoesIntoConv(const ElementwiseNode& node) {
 // Constants go into the weights first, then comes a sum, and then an activation. A sum whose other
 // operand is in no blocks stays alone; whether it is, is not known here.
 bool FusesBehindConv(absl::string_view before, const ElementwiseNode& node) {
-  if (TakesActivation("Conv", before)) return false;
-  if (TakesActivation("Conv", node.op)) return true;
+  if (IsIn(before, kOfConv)) return false;
+  if (IsIn(node.op, kOfConv)) return true;
   if (node.op == "BatchNormalization") return before != "Add";
   if (node.inputs.size() != 2) return false;
   const bool is_sum = node.op == "Add" && !OtherOperand(node).constant && IsImage(node.output) &&
@@ -69,7 +58,7 @@ bool FusesBehindConv(absl::string_view before, const ElementwiseNode& node) {
 // an activation then; a number becomes its alpha.
 bool FusesBehindMatMul(absl::string_view before, const ElementwiseNode& node) {
   const bool is_matrix = node.output.rank() == 2;
-  if (before == "Add") return is_matrix && TakesActivation("Gemm", node.op);
+  if (before == "Add") return is_matrix && IsIn(node.op, kOfGemm);
   if (before != "MatMul" || node.inputs.size() != 2) return false;
   const Operand& other = OtherOperand(node);
   if (node.op == "Add") {
@@ -110,24 +99,22 @@ bool OrtFusions::Fuses(absl::string_view main_op, absl::string_view before,
                        const ElementwiseNode& node) const {
   if (main_op == "Conv") return FusesBehindConv(before, node);
   if (main_op == "MatMul") return FusesBehindMatMul(before, node);
-  if (main_op == "Gemm") return before == "Gemm" && TakesActivation("Gemm", node.op);
+  if (main_op == "Gemm") return before == "Gemm" && IsIn(node.op, kOfGemm);
   return before == "ConvTranspose" && node.op == "BatchNormalization";
 }
 
 Blocking OrtFusions::OfConv(const OperatorCall& call) const {
-  // What brings values into blocks takes channels by fours.
-  constexpr int64_t kStep = 4;
   const std::vector<int64_t> weight = call.inputs[1].type.dims();
   const int64_t filters = weight[0], read = weight[1];
   const int64_t groups = call.attributes.GetInt("group", 1);
   if (!call.inputs[1].constant) return Blocking::kNever;
   if (groups == 1) {
     if (read < block_) return Blocking::kFromPlain;
-    return read % kStep == 0 ? Blocking::kAlways : Blocking::kNever;
+    return read % kChannelStep == 0 ? Blocking::kAlways : Blocking::kNever;
   }
   const bool depthwise = read == 1 && filters == groups;
-  const bool fits =
-      depthwise ? filters % kStep == 0 : IsWholeBlocks(read) && IsWholeBlocks(filters / groups);
+  const bool fits = depthwise ? filters % kChannelStep == 0
+                              : IsWholeBlocks(read) && IsWholeBlocks(filters / groups);
   return fits ? Blocking::kAlways : Blocking::kNever;
 }
 
@@ -140,8 +127,7 @@ Blocking OrtFusions::BlockingOf(const OperatorCall& call) const {
     return fits ? Blocking::kLikeInputs : Blocking::kNever;
   };
   if (call.op == "Conv") return OfConv(call);
-  if (call.op == "MaxPool" || call.op == "AveragePool" || call.op == "GlobalAveragePool" ||
-      call.op == "GlobalMaxPool") {
+  if (call.op == "MaxPool" || call.op == "AveragePool" || call.op == "GlobalAveragePool") {
     return IsWholeBlocks(channels) ? Blocking::kAlways : Blocking::kNever;
   }
   if (IsIn(call.op, kUnaryInBlocks) || call.op == "BatchNormalization" || call.op == "Pad") {

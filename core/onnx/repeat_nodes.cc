@@ -59,28 +59,32 @@ class Repeater {
 
   // Has a Shape read each result of a copy.
   void FreeResults(int copy) {
-    for (const NodeProto* node : repeated_) {
-      for (const std::string& output : node->output()) {
-        if (output.empty() || read_.contains(output)) continue;
-        NodeProto& reader = *out_.add_node();
-        reader.set_name(absl::StrCat("node", out_.node_size()));
-        reader.set_op_type("Shape");
-        reader.add_input(Renamed(output, copy));
-        reader.add_output(absl::StrCat("shape of ", Renamed(output, copy)));
-      }
+    for (const std::string& result : Results(copy)) {
+      NodeProto& reader = *out_.add_node();
+      reader.set_name(absl::StrCat("node", out_.node_size()));
+      reader.set_op_type("Shape");
+      reader.add_input(result);
+      reader.add_output(absl::StrCat("shape of ", result));
     }
   }
 
-  // What no node reads. All nodes run whatever the outputs are, but a model needs one.
+  // All nodes run whatever the outputs are, but a model needs one.
   void AddOutputs(int copy) {
-    for (const NodeProto* node : repeated_) {
-      for (const std::string& output : node->output()) {
-        if (!read_.contains(output)) out_.add_output()->set_name(Renamed(output, copy));
-      }
-    }
+    for (const std::string& result : Results(copy)) out_.add_output()->set_name(result);
   }
 
  private:
+  // What a copy computes and none of its nodes reads.
+  std::vector<std::string> Results(int copy) const {
+    std::vector<std::string> results;
+    for (const NodeProto* node : repeated_) {
+      for (const std::string& output : node->output()) {
+        if (!output.empty() && !read_.contains(output)) results.push_back(Renamed(output, copy));
+      }
+    }
+    return results;
+  }
+
   std::string Renamed(const std::string& name, int copy) const {
     return name.empty() || shared_.contains(name) ? name : absl::StrCat(name, "__", copy);
   }
@@ -112,7 +116,7 @@ void ImportOnnx(ModelProto& model) {
 }  // namespace
 
 absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies, Borders borders,
-                                          Results results) {
+                                          Memory memory) {
   ModelProto source;
   if (!source.ParseFromArray(model.data(), static_cast<int>(model.size()))) {
     return absl::InvalidArgumentError("the bytes are no model");
@@ -124,10 +128,10 @@ absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies, B
   *out.mutable_graph()->mutable_input() = source.graph().input();
   Repeater repeater(source.graph(), borders, out.mutable_graph());
   if (!repeater.has_nodes()) return absl::NotFoundError("the model has nothing to do");
-  if (results == Results::kFreed) ImportOnnx(out);
+  if (memory == Memory::kFreed) ImportOnnx(out);
   for (int copy = 0; copy < copies; ++copy) {
     repeater.AddCopy(copy);
-    if (results == Results::kFreed) repeater.FreeResults(copy);
+    if (memory == Memory::kFreed) repeater.FreeResults(copy);
   }
   repeater.AddOutputs(/*copy=*/0);
   RepeatedModel repeated{out.SerializeAsString(), {}};

@@ -24,10 +24,10 @@ enum class Borders {
   kElsewhere,
 };
 
-// What becomes of the results of a copy.
-enum class Results {
-  kKept,   // Their memory is in use until all copies have run.
-  kFreed,  // A Shape reads each of them, after which its memory is free for the next copy. In a
+// What becomes of the memory of a copy's results.
+enum class Memory {
+  kKept,   // It is in use until all copies have run.
+  kFreed,  // A Shape reads each result, after which its memory is free for the next copy. In a
            // graph, too, memory is used again soon, and is in the cache then.
 };
 
@@ -35,6 +35,6 @@ enum class Results {
 // no model, and with NOT_FOUND if no node is left.
 absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies,
                                           Borders borders = Borders::kElsewhere,
-                                          Results results = Results::kKept);
+                                          Memory memory = Memory::kKept);
 
 }  // namespace quotient::onnx

@@ -13,6 +13,7 @@
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/random_floats.h"
+#include "core/kernels/ort_fusions.h"
 #include "core/onnx/default_attributes.h"
 #include "core/onnx/detached_weights.h"
 
@@ -199,14 +200,13 @@ absl::StatusOr<KernelSpec> SpecOfNode(const onnx::RuntimeNode& node,
 }
 
 absl::StatusOr<KernelSpec> SpecOfReorder(const KernelSpec& reorder) {
-  constexpr int64_t kStep = 4;
   // The most channels side by side on any processor. Blocked values are as large as that makes them
   // on others, too.
   constexpr int64_t kBlock = 16;
   const model::TensorType& type = reorder.inputs[0].type;
   const bool into_blocks = reorder.inputs[0].layout == Layout::kPlain;
   if (type.rank() != 4 || type.dtype != DType::kFloat32 ||
-      (into_blocks && type.dims()[1] % kStep != 0)) {
+      (into_blocks && type.dims()[1] % kChannelStep != 0)) {
     return absl::UnimplementedError(
         absl::StrCat("ONNX Runtime does not bring ", ToString(type), " into blocks"));
   }

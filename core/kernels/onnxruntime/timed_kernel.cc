@@ -179,7 +179,7 @@ struct Timed {
   Dump dump;
   std::map<std::string, model::Tensor> constants;
   onnx::Borders borders = onnx::Borders::kElsewhere;
-  onnx::Results results = onnx::Results::kKept;
+  onnx::Memory memory = onnx::Memory::kKept;
   std::vector<NamedTensor> inputs;
   std::vector<KeptTensor> kept;  // The other inputs.
   int64_t constant_bytes = 0;
@@ -220,13 +220,13 @@ Timed NodeAsItIs(const OperandBook& book, const KernelSpec& spec) {
 // The results of several copies of a kernel, if they are large, do not fit into the cache in which
 // each alone would be. A Shape that frees them takes about 0.3 us, which only counts for kernels
 // with small ones.
-onnx::Results ResultsOf(const KernelSpec& spec) {
+onnx::Memory MemoryOf(const KernelSpec& spec) {
   constexpr int64_t kLarge = int64_t{1} << 18;
   int64_t bytes = 0;
   for (const Operand& output : spec.outputs) {
     if (output.type.is_static()) bytes += StorageBytes(output.type);
   }
-  return bytes >= kLarge ? onnx::Results::kFreed : onnx::Results::kKept;
+  return bytes >= kLarge ? onnx::Memory::kFreed : onnx::Memory::kKept;
 }
 
 // What models hold that have the nodes of `timed` so many times, all together: constants as they
@@ -270,8 +270,8 @@ absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
   } else {
     QUOTIENT_ASSIGN_OR_RETURN(timed, OptimizedAlone(client, spec));
   }
-  timed.results = ResultsOf(spec);
-  const auto nodes = onnx::RepeatNodes(timed.model, 1, timed.borders, timed.results);
+  timed.memory = MemoryOf(spec);
+  const auto nodes = onnx::RepeatNodes(timed.model, 1, timed.borders, timed.memory);
   if (absl::IsNotFound(nodes.status())) return std::make_unique<NothingToDo>();
   QUOTIENT_RETURN_IF_ERROR(nodes.status());
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel once, LoadRepeated(client, timed, *nodes));
@@ -281,7 +281,7 @@ absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
   }
   const int copies = CopiesOf(spec, timed.constant_bytes, once_us);
   QUOTIENT_ASSIGN_OR_RETURN(const onnx::RepeatedModel copied,
-                            onnx::RepeatNodes(timed.model, copies, timed.borders, timed.results));
+                            onnx::RepeatNodes(timed.model, copies, timed.borders, timed.memory));
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel many, LoadRepeated(client, timed, copied));
   return std::make_unique<TimedKernel>(std::move(once), once_us, std::move(many), copies,
                                        timed.constant_bytes, BytesHeld(spec, timed, 1 + copies));

@@ -56,6 +56,17 @@ TEST_F(AnalyticTest, DevicesAreKnownByName) {
   EXPECT_NE(tf32_->fingerprint(), strict_->fingerprint());
 }
 
+// A depthwise Conv fills no tile. On a core it takes about what its bytes take, and a prior that is
+// many times too high would keep a search from trying it.
+TEST_F(AnalyticTest, OnACoreADepthwiseConvIsNotChargedForTiles) {
+  const Roof core{CpuSheet(), 1};
+  const KernelSpec depthwise = Conv(64, 64);
+  const KernelSpec relu =
+      kernels::MakeSpec("Relu", {}, {depthwise.inputs[0]}, {depthwise.outputs[0].type}, 1, 26);
+  EXPECT_LT(RooflineUs(depthwise, core), 9 * RooflineUs(relu, core));
+  EXPECT_GT(RooflineUs(depthwise, core), RooflineUs(relu, core));
+}
+
 TEST_F(AnalyticTest, LargeProductsComeNearThePeakAndNeverAboveIt) {
   const KernelSpec spec = MatMul(8192, 8192, 8192);
   const double flops = 2.0 * 8192 * 8192 * 8192;

@@ -66,7 +66,7 @@ TEST(RepeatNodesTest, AShapeFreesTheResultsOfEachCopy) {
     })");
   ASSERT_OK_AND_ASSIGN(
       const RepeatedModel repeated,
-      RepeatNodes(model.SerializeAsString(), 2, Borders::kRepeated, Results::kFreed));
+      RepeatNodes(model.SerializeAsString(), 2, Borders::kRepeated, Memory::kFreed));
   const ::onnx::ModelProto proto = ParseBytes(repeated.bytes);
   EXPECT_THAT(Nodes(proto), ElementsAre("BiasGelu(x,w__0) -> m__0", "FastGelu(m__0) -> y__0",
                                         "Shape(y__0) -> shape of y__0", "BiasGelu(x,w__1) -> m__1",

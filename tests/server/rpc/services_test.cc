@@ -1,93 +1,19 @@
 // The services as clients see them: through gRPC.
 
-#include <google/protobuf/wrappers.pb.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/impl/client_unary_call.h>
 #include <prometheus/text_serializer.h>
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "google/rpc/error_details.pb.h"
-#include "proto/wire/digest.h"
-#include "proto/wire/status.h"
 #include "server/jobs/convert.h"
-#include "tests/server/support/in_process_server.h"
+#include "tests/server/rpc/services_fixture.h"
 
 namespace quotient::rpc {
 namespace {
-
-using ::quotient::testing::ServerTest;
-
-absl::Status Status(const grpc::Status& status) {
-  google::rpc::Status details;
-  details.ParseFromString(status.error_details());
-  return status.ok() ? absl::OkStatus() : wire::FromProto(details);
-}
-
-class ServicesTest : public ServerTest {
- protected:
-  ServicesTest() {
-    const auto channel = grpc::CreateChannel(address(), grpc::InsecureChannelCredentials());
-    blobs_stub_ = v1::BlobService::NewStub(channel);
-    jobs_stub_ = v1::OptimizerService::NewStub(channel);
-    models_stub_ = v1::ModelService::NewStub(channel);
-  }
-
-  v1::SubmitJobRequest SubmitRequest(absl::string_view model) {
-    v1::SubmitJobRequest request;
-    *request.mutable_model()->mutable_graph() = wire::ToProto(*blobs_->Put(model));
-    return request;
-  }
-
-  v1::Job Submit(absl::string_view model) {
-    grpc::ClientContext context;
-    v1::SubmitJobResponse response;
-    EXPECT_OK(Status(jobs_stub_->SubmitJob(&context, SubmitRequest(model), &response)));
-    return response.job();
-  }
-
-  // All that a watcher sees, as words: "snapshot RUNNING", "to SUCCEEDED", "progress".
-  std::vector<std::string> WatchToTheEnd(const v1::WatchJobRequest& request) {
-    grpc::ClientContext context;
-    std::vector<std::string> seen;
-    const auto reader = jobs_stub_->WatchJob(&context, request);
-    v1::WatchJobResponse response;
-    while (reader->Read(&response)) {
-      if (response.has_snapshot()) {
-        seen.push_back("snapshot " + v1::JobState_Name(response.snapshot().state()).substr(10));
-      } else if (response.has_transition()) {
-        seen.push_back("to " + v1::JobState_Name(response.transition().to()).substr(10));
-      } else if (response.has_progress() && (seen.empty() || seen.back() != "progress")) {
-        seen.push_back("progress");
-      }
-      if (seen.back() == "progress") runner_.Release();
-    }
-    EXPECT_OK(Status(reader->Finish()));
-    return seen;
-  }
-
-  // Calls a method by its path, with an empty request.
-  grpc::Status Call(const char* path, google::protobuf::MessageLite* response) {
-    const auto channel = grpc::CreateChannel(address(), grpc::InsecureChannelCredentials());
-    grpc::ClientContext context;
-    const google::protobuf::StringValue request;
-    const grpc::internal::RpcMethod method(path, grpc::internal::RpcMethod::NORMAL_RPC);
-    return grpc::internal::BlockingUnaryCallImpl<google::protobuf::MessageLite,
-                                                 google::protobuf::MessageLite>(
-               channel.get(), method, &context, request, response)
-        .status();
-  }
-
-  std::unique_ptr<v1::BlobService::Stub> blobs_stub_;
-  std::unique_ptr<v1::OptimizerService::Stub> jobs_stub_;
-  std::unique_ptr<v1::ModelService::Stub> models_stub_;
-};
 
 using ::quotient::testing::HasReason;
 using ::quotient::testing::StatusIs;
@@ -392,90 +318,6 @@ TEST_F(ServicesTest, ReflectionIsThere) {
   call->Finish(&status, nullptr);
   next();
   EXPECT_TRUE(status.ok()) << status.error_message();
-}
-
-// --- uploads that do not keep to the rules ---
-
-class UploadRulesTest : public ServicesTest {
- protected:
-  std::string Start(absl::string_view content) {
-    v1::StartUploadRequest request;
-    *request.mutable_blob() = wire::ToProto(BlobId::Of(content));
-    v1::StartUploadResponse response;
-    grpc::ClientContext context;
-    EXPECT_OK(Status(blobs_stub_->StartUpload(&context, request, &response)));
-    return response.upload_id();
-  }
-
-  absl::Status Upload(const std::vector<v1::UploadRequest>& requests) {
-    grpc::ClientContext context;
-    v1::UploadResponse response;
-    const auto writer = blobs_stub_->Upload(&context, &response);
-    for (const v1::UploadRequest& request : requests) {
-      if (!writer->Write(request)) break;
-    }
-    writer->WritesDone();
-    return Status(writer->Finish());
-  }
-
-  static v1::UploadRequest Header(const std::string& id, int64_t offset) {
-    v1::UploadRequest request;
-    request.mutable_header()->set_upload_id(id);
-    request.mutable_header()->set_offset(offset);
-    return request;
-  }
-  static v1::UploadRequest Bytes(const std::string& bytes) {
-    v1::UploadRequest request;
-    request.set_data(bytes);
-    return request;
-  }
-  static v1::UploadRequest Finish() {
-    v1::UploadRequest request;
-    request.set_finish(true);
-    return request;
-  }
-};
-
-TEST_F(UploadRulesTest, AreEnforced) {
-  const std::string id = Start("hello");
-  EXPECT_THAT(Upload({}), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(Upload({Bytes("hello")}), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(Upload({Header("", 0)}), StatusIs(absl::StatusCode::kNotFound));
-  EXPECT_THAT(Upload({Header(id, 2)}), HasReason(Reason::kUploadOffset));
-  EXPECT_THAT(Upload({Header(id, 0), Bytes("hello!")}), HasReason(Reason::kLimitBytes));
-  EXPECT_THAT(Upload({Header(id, 0), Header(id, 0)}), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(Upload({Header(id, 0), Bytes("jello"), Finish()}), HasReason(Reason::kBadDigest));
-  EXPECT_THAT(Upload({Header(id, 0)}), StatusIs(absl::StatusCode::kNotFound));
-}
-
-TEST_F(UploadRulesTest, AStreamThatStandsStillIsCutOff) {
-  grpc::ClientContext context;
-  v1::UploadResponse response;
-  const auto writer = blobs_stub_->Upload(&context, &response);
-  ASSERT_TRUE(writer->Write(Header(Start("hello"), 0)));
-  std::atomic<bool> ended = false;
-  // Time flies while the client says nothing more.
-  std::jthread ticker([&] {
-    while (!ended) {
-      clock_.AdvanceMs(1000);
-      blob_service_->CancelIdle();
-      std::this_thread::yield();
-    }
-  });
-  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
-  ended = true;
-}
-
-TEST_F(UploadRulesTest, ChunksAreBounded) {
-  const std::string big(static_cast<size_t>(blob_limits_.max_chunk_bytes) + 1, 'x');
-  EXPECT_THAT(Upload({Header(Start(big), 0), Bytes(big)}), HasReason(Reason::kLimitBytes));
-}
-
-TEST_F(UploadRulesTest, AStreamThatEndsEarlyKeepsItsBytes) {
-  const std::string id = Start("hello");
-  EXPECT_OK(Upload({Header(id, 0), Bytes("he")}));
-  EXPECT_OK(Upload({Header(id, 2), Bytes("llo"), Finish()}));
-  EXPECT_TRUE(*blobs_->Contains(BlobId::Of("hello")));
 }
 
 }  // namespace

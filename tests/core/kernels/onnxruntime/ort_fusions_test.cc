@@ -135,15 +135,25 @@ TEST(OrtFusionsTest, WhatStaysInBlocks) {
   }
 }
 
-// It is called a Conv then, and keeps its neighbours in blocks.
-TEST(OrtFusionsTest, AFactorOfChannelsStaysInBlocks) {
-  const model::Graph graph =
-      GraphOf({"g", absl::StrCat(Head(32), "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\n",
-                                 "b = Mul(p, f)\n", kTail, "z = Elu(y)\noutput z\n")});
-  ASSERT_OK_AND_ASSIGN(const Kinds found, Found(graph));
-  EXPECT_EQ(found.at("Conv"), 3);
-  EXPECT_EQ(found.at("Reorder"), 2);
-  EXPECT_EQ(Expected(graph).at("Reorder"), 2);
+// Their own kernels have other names there, or none.
+TEST(OrtFusionsTest, WhatStaysInBlocksUnderAnotherName) {
+  for (const char* lines : {"p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\nb = Mul(p, f)\n",
+                            "p = MaxPool(c) {kernel_shape=[3,3], pads=[1,1,1,1]}\nb = Mul(p, u)\n",
+                            "b = Pad(c) {pads=[0,0,1,1,0,0,1,1]}\n",
+                            "b = Resize(c) {mode=\"linear\", scales=[1.0,1.0,2.0,2.0]}\n"}) {
+    const model::Graph graph =
+        GraphOf({"g", absl::StrCat(Head(32), lines, kTail, "z = Elu(y)\noutput z\n")});
+    ASSERT_OK_AND_ASSIGN(const Kinds found, Found(graph));
+    EXPECT_EQ(Expected(graph).at("Reorder"), found.at("Reorder")) << lines;
+  }
+}
+
+TEST(OrtFusionsTest, AConcatIsInBlocksIfItsPartsAreWholeBlocks) {
+  for (const int channels : {16, 24, 32}) {
+    ExpectAsFound(absl::StrCat(Head(channels), "const g: float32[16,", 2 * channels,
+                               ",1,1] = random(8)\nd = Conv(c, v)\ne = Concat(c, d) {axis=1}\n",
+                               "y = Conv(e, g)\n"));
+  }
 }
 
 // Whether a Conv of these channels and groups is blocked.
