@@ -32,6 +32,7 @@
 #include "core/os/guarded_main.h"
 #include "core/os/memory.h"
 #include "core/os/openmp_environment.h"
+#include "core/os/program_folder.h"
 #include "core/os/random_id.h"
 #include "server/config/flags.h"
 #include "server/jobs/admission.h"
@@ -40,7 +41,6 @@
 #include "server/jobs/ledger.h"
 #include "server/jobs/watch_hub.h"
 #include "server/ops/collectors.h"
-#include "server/ops/crash_notes.h"
 #include "server/ops/exporter.h"
 #include "server/ops/grpc_metrics.h"
 #include "server/ops/job_counts.h"
@@ -52,11 +52,11 @@
 #include "server/rpc/model_service.h"
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
+#include "server/runner/process_runner.h"
 #include "server/signals.h"
 #include "server/store/disk/blob_scrubber.h"
 #include "server/store/disk/run_record.h"
 #include "server/stores.h"
-#include "server/worker/core_runner.h"
 #include "server/worker/worker_pool.h"
 
 namespace quotient {
@@ -75,7 +75,7 @@ os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
   return environment;
 }
 
-// The devices, and the thread on which their kernels are timed.
+// The devices of this process, which say what a job's device is; nothing is timed here.
 struct Measuring {
   Measuring(const config::ServerFlags& flags, const Stores& stores)
       : devices({.store = stores.timings.get(),
@@ -139,9 +139,39 @@ struct Queue {
   jobs::Admission admission;
 };
 
-// The optimizer's core and the threads that run it.
+absl::StatusOr<std::string> FindJobProgram() {
+  std::string path = os::FindBesideProgram("quotient-job", {""});
+  if (!path.empty()) return path;
+  return absl::FailedPreconditionError(
+      absl::StrCat("this installation has no quotient-job in ", os::ProgramFolder()));
+}
+
+runner::ProcessSettings SettingsOfJobs(const config::ServerFlags& flags, const Stores& stores,
+                                       const std::string& program, ops::Metrics* metrics) {
+  runner::ProcessSettings settings{
+      .program = program,
+      .environment = EnvironmentOfDevices(flags),
+      .most_seconds = static_cast<double>(flags.max_job_seconds),
+      .checkpoint_seconds = static_cast<double>(flags.checkpoint_seconds),
+      .silent_seconds = static_cast<double>(flags.max_silent_seconds),
+      .on_damage = [metrics] { metrics->Add(ops::MetricId::kDamagedBlobs, {}); }};
+  settings.setup.set_blobs_path(stores.directory->blobs_path());
+  settings.setup.set_timings_path(stores.directory->timings_path());
+  settings.setup.set_rules_path(stores.directory->rules_path());
+  settings.setup.set_compiled_path(stores.directory->compiled_path());
+  settings.setup.set_lane_path(stores.directory->lane_path());
+  settings.setup.set_max_blob_bytes(flags.max_blob_bytes);
+  settings.setup.set_min_free_bytes(flags.min_free_bytes);
+  settings.setup.set_jobs_at_once(static_cast<int32_t>(flags.workers));
+  settings.setup.set_takes_precedence(!flags.no_precedence);
+  settings.setup.set_log_level(flags.log_level);
+  return settings;
+}
+
+// The threads that run jobs, each in a process of its own.
 struct Workers {
-  Workers(const config::ServerFlags& flags, const Stores& stores, optimize::Devices* devices,
+  // `program` is the path of quotient-job.
+  Workers(const config::ServerFlags& flags, const Stores& stores, const std::string& program,
           Queue* queue, ops::Metrics* metrics, ops::Readiness* readiness)
       : storage(
             {},
@@ -151,9 +181,9 @@ struct Workers {
                  [readiness](bool up) {
                    readiness->Set(ops::Readiness::Obstacle::kStorage, !up);
                  }}),
-        core(worker::NewCoreRunner(stores.blobs.get(), devices, stores.rules.get(),
-                                   &Clock::System())),
-        runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
+        processes(runner::NewProcessRunner(SettingsOfJobs(flags, stores, program, metrics),
+                                           &Clock::System())),
+        runner(ops::NewMeteredRunner(processes.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
               .max_job_seconds = static_cast<double>(flags.max_job_seconds),
               .checkpoint_seconds = static_cast<double>(flags.checkpoint_seconds)},
@@ -168,7 +198,7 @@ struct Workers {
               .on_failure = [] { kill(getpid(), SIGTERM); }}) {}
 
   worker::StorageGate storage;
-  const std::unique_ptr<worker::JobRunner> core;
+  const std::unique_ptr<worker::JobRunner> processes;
   const std::unique_ptr<worker::JobRunner> runner;
   worker::WorkerPool pool;
 };
@@ -309,7 +339,6 @@ absl::StatusOr<const store::RunRecord*> Recover(const Stores& stores, Queue* que
   if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
   QUOTIENT_RETURN_IF_ERROR(queue->checkpoints.RemoveEnded().status());
   QUOTIENT_ASSIGN_OR_RETURN(auto record, store::RunRecord::Begin(path, boot_id));
-  ops::NoteCrashesIn(record.get());
   return record.release();
 }
 
@@ -324,7 +353,8 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   Queue queue(flags, stores, present, &measuring.devices, &metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
-  Workers workers(flags, stores, &measuring.devices, &queue, &metrics, &readiness);
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string job_program, FindJobProgram());
+  Workers workers(flags, stores, job_program, &queue, &metrics, &readiness);
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));

@@ -43,7 +43,6 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
       store::DiskCheckpointStore::Open(stores.directory->checkpoints_path(), stores.blobs.get()));
   QUOTIENT_ASSIGN_OR_RETURN(stores.timings,
                             timing::OpenFileStore(stores.directory->timings_path()));
-  stores.rules = std::make_unique<timing::RuleStore>(stores.directory->rules_path());
   return stores;
 }
 

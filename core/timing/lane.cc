@@ -1,11 +1,30 @@
 #include "core/timing/lane.h"
 
-#include <exception>
+#include <fcntl.h>
 
+#include <exception>
+#include <optional>
+
+#include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "core/base/log.h"
+#include "core/timing/file_lock.h"
 
 namespace quotient::timing {
+
+namespace {
+
+os::Fd OpenLock(const std::string& path) {
+  if (path.empty()) return {};
+  absl::StatusOr<os::Fd> file = os::OpenFile(path, O_RDWR | O_CREAT);
+  if (file.ok()) return *std::move(file);
+  Log().warn("jobs that run at once may disturb each other's timings: {}",
+             std::string(file.status().message()));
+  return {};
+}
+
+}  // namespace
 
 struct Lane::Task {
   absl::FunctionRef<void()> work;
@@ -13,7 +32,8 @@ struct Lane::Task {
   absl::Notification done;
 };
 
-Lane::Lane() : thread_([this] { RunTasks(); }) {}
+Lane::Lane(const std::string& lock_file)
+    : lock_file_(OpenLock(lock_file)), thread_([this] { RunTasks(); }) {}
 
 Lane::~Lane() {
   const absl::MutexLock lock(&mutex_);
@@ -63,11 +83,14 @@ void Lane::Await(Task& task) {
 
 void Lane::RunTasks() {
   while (Task* const task = Next()) {
+    std::optional<FileLock> lock;
+    if (lock_file_.valid()) lock.emplace(lock_file_.get());
     try {
       task->work();
     } catch (...) {
       task->thrown = std::current_exception();
     }
+    lock.reset();
     task->done.Notify();
   }
 }

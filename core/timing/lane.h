@@ -8,21 +8,27 @@
 // that opens a parallel region. As soon as all pools together have more threads than the machine
 // has cores, threads no longer spin at barriers (throttled_spin_count in libgomp's wait.h), and
 // kernels on several threads take 1.5 times as long.
+//
+// Lanes of several processes exclude each other by a file.
 
 #include <deque>
+#include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/stop.h"
+#include "core/os/files.h"
 
 namespace quotient::timing {
 
 // Thread-safe.
 class Lane {
  public:
-  Lane();
+  // `lock_file` is made if it is missing; lanes with the same one take turns, task by task. If it is
+  // empty, or cannot be opened, the lane takes turns with no other.
+  explicit Lane(const std::string& lock_file = "");
   // No call of Run may be in progress.
   ~Lane();
   Lane(const Lane&) = delete;
@@ -69,7 +75,8 @@ class Lane {
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   int num_quiet_ ABSL_GUARDED_BY(mutex_) = 0;  // The number of Quiet objects.
 
-  std::jthread thread_;  // Declared last: uses all of the above.
+  const os::Fd lock_file_;  // Not valid if there is none.
+  std::jthread thread_;     // Declared last: uses all of the above.
 };
 
 }  // namespace quotient::timing

@@ -105,8 +105,9 @@ endfunction()
 
 # quotient_proto_library(NAME PROTOS a.proto... [DEPS target...] [ROOT folder] [GRPC])
 # A library of generated messages and, with GRPC, service stubs. Generated code is slow to compile,
-# so it should be in one library. Imports and generated headers are named relative to ROOT, which
-# is proto/ by default: "quotient/v1/optimizer.proto".
+# so it should be in one library. Generated headers are named relative to ROOT, which is proto/ by
+# default: "quotient/v1/optimizer.proto". Imports are named relative to ROOT or to proto/; DEPS has
+# the libraries of those in other ones.
 function(quotient_proto_library name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "GRPC" "ROOT" "PROTOS;DEPS")
   quotient_check_arguments_(${name})
@@ -116,6 +117,9 @@ function(quotient_proto_library name)
   endif()
   set(out ${CMAKE_BINARY_DIR}/proto)
   set(flags --proto_path=${root} --cpp_out=${out})
+  if(ARG_ROOT)
+    list(APPEND flags --proto_path=${CMAKE_SOURCE_DIR}/proto)
+  endif()
   set(plugin "")
   set(extensions pb)
   if(ARG_GRPC)

@@ -28,6 +28,7 @@ struct ServerFlags {
   int64_t max_upload_bytes_per_client = int64_t{64} << 30;
   int64_t scrub_bytes_per_second = int64_t{4} << 20;
   int64_t max_job_seconds = 3600;
+  int64_t max_silent_seconds = 900;
   int64_t checkpoint_seconds = 30;
   int64_t endpoint_grace_seconds = 5;
   int64_t drain_seconds = 20;

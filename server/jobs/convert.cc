@@ -1,6 +1,5 @@
 #include "server/jobs/convert.h"
 
-#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +10,7 @@
 #include "google/protobuf/util/time_util.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/options.h"
+#include "proto/wire/progress.h"
 #include "proto/wire/status.h"
 
 namespace quotient::jobs {
@@ -117,19 +117,6 @@ std::optional<JobState> FromProto(v1::JobState state) {
   return std::nullopt;
 }
 
-v1::Progress ToProto(const Progress& progress) {
-  v1::Progress message;
-  message.set_phase(progress.phase);
-  *message.mutable_elapsed() = TimeUtil::MillisecondsToDuration(
-      static_cast<int64_t>(std::llround(progress.elapsed_seconds * 1000)));
-  message.set_fraction(progress.fraction);
-  message.set_original_cost_us(progress.original_cost_us);
-  message.set_best_share(progress.best_share);
-  message.set_enodes(progress.enodes);
-  message.set_detail(wire::Utf8(progress.detail));
-  return message;
-}
-
 v1::Transition ToProto(const Transition& transition) {
   v1::Transition message;
   message.set_sequence(transition.sequence);
@@ -159,7 +146,7 @@ v1::Job ToSummary(const Job& job, const std::optional<Progress>& progress) {
   }
   if (job.end_ms > 0) *message.mutable_end_time() = TimeUtil::MillisecondsToTimestamp(job.end_ms);
   message.set_sequence(job.sequence);
-  if (progress.has_value()) *message.mutable_progress() = ToProto(*progress);
+  if (progress.has_value()) *message.mutable_progress() = wire::ToProto(*progress);
   if (job.result.has_value()) *message.mutable_result() = ToProto(*job.result);
   if (!job.error.ok()) *message.mutable_error() = wire::ToProto(Shortened(job.error));
   return message;

@@ -23,7 +23,6 @@ v1::JobState ToProto(JobState state);
 // Returns nothing for UNSPECIFIED and for unknown numbers.
 std::optional<JobState> FromProto(v1::JobState state);
 
-v1::Progress ToProto(const Progress& progress);
 v1::Transition ToProto(const Transition& transition);
 
 // `progress` is the latest of a running job, if there is any.

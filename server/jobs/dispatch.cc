@@ -141,9 +141,10 @@ absl::Status Dispatch::HandBack(const Lease& lease, absl::string_view reason) {
   });
 }
 
-absl::Status Dispatch::Lose(const Lease& lease, const absl::Status& error) {
-  return End(lease, [&error](Ledger::Edit& edit, Job job) {
-    return MoveLost(edit, std::move(job), error, "worker", ReasonText(error));
+absl::Status Dispatch::Lose(const Lease& lease, absl::string_view reason,
+                            const absl::Status& error) {
+  return End(lease, [&](Ledger::Edit& edit, Job job) {
+    return MoveLost(edit, std::move(job), error, "worker", reason);
   });
 }
 
@@ -198,11 +199,11 @@ absl::StatusOr<int> Dispatch::RecoverAll(const LastEnd& end) {
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     JobTransaction& store = edit.store();
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.Leases());
-    const std::vector<Verdict> verdicts = Judge(end, leases);
-    for (size_t i = 0; i < leases.size(); ++i) {
-      QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(store, leases[i]));
+    const Verdict verdict = Judge(end, leases.size());
+    for (const Lease& lease : leases) {
+      QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(store, lease));
       QUOTIENT_RETURN_IF_ERROR(store.RemoveLease(job.id));
-      QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, std::move(job), verdicts[i]));
+      QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, std::move(job), verdict));
     }
     taken = static_cast<int>(leases.size());
     return absl::OkStatus();

@@ -52,8 +52,8 @@ class Dispatch : public JobObserver {
   // count. Ends the job if it is being cancelled.
   absl::Status HandBack(const Lease& lease, absl::string_view reason);
   // Treats the worker as dead, because its process cannot run the job any more: the job goes back
-  // to the queue, or fails with `error` if this was its last attempt.
-  absl::Status Lose(const Lease& lease, const absl::Status& error);
+  // to the queue because of `reason`, or fails with `error` if this was its last attempt.
+  absl::Status Lose(const Lease& lease, absl::string_view reason, const absl::Status& error);
 
   // Takes jobs back from workers whose leases have expired. Returns the number of jobs. Has to be
   // called more often than every AwakeClock::kLongestStepMs.

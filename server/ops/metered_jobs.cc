@@ -56,10 +56,11 @@ class JobMeter : public jobs::JobObserver {
 
  private:
   static absl::string_view AttemptEnd(const jobs::Transition& transition) {
-    if (transition.reason == "interrupted" || transition.reason == "storage_down") {
-      return transition.reason;
+    for (const char* reason : {"interrupted", "storage_down", "process_died"}) {
+      if (transition.reason == reason) return reason;
     }
     if (transition.actor == "recovery") return "lease_lost";
+    if (transition.reason == ReasonName(Reason::kPoisoned)) return "process_died";
     if (transition.reason == ReasonName(Reason::kDeviceLost)) return "device_lost";
     if (transition.to == JobState::kCancelled) return "cancelled";
     return transition.to == JobState::kQueued ? "drained" : "finished";

@@ -55,7 +55,7 @@ const MetricSpec kTable[] = {
      kCounter,
      {"end"},
      "Attempts by how they ended: finished, cancelled, drained, interrupted, storage_down, "
-     "lease_lost, device_lost. The last two count against the job."},
+     "process_died, lease_lost, device_lost. The last three count against the job."},
     {kJobs, "quotient_jobs", kGauge, {"state"}, "Jobs in the store."},
     {kJobQueueSeconds,
      "quotient_job_queue_seconds",

@@ -7,7 +7,6 @@
 #include "absl/status/statusor.h"
 #include "core/base/reason.h"
 #include "server/jobs/convert.h"
-#include "server/jobs/thread_names.h"
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
@@ -21,8 +20,6 @@ grpc::Status ModelService::InspectModel(grpc::ServerContext* /*context*/,
     return ToGrpc(MakeError(Reason::kQueueFull, "too many models are being inspected"));
   }
   const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
-  // If the model makes the process crash, no job is to blame.
-  const jobs::ThreadName thread_name(jobs::kInspectName);
   absl::StatusOr<std::string> summary = runner_.Inspect(*model, request->model_name());
   if (!summary.ok()) return ToGrpc(summary.status());
   response->set_summary_json(*std::move(summary));

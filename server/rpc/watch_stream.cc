@@ -17,6 +17,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/duration.pb.h"
+#include "proto/wire/progress.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/status.h"
 
@@ -165,7 +166,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
       return Queue(*transition);
     }
     if (const auto* progress = std::get_if<Progress>(&update)) {
-      *response.mutable_progress() = jobs::ToProto(*progress);
+      *response.mutable_progress() = wire::ToProto(*progress);
     } else {
       response.mutable_heartbeat();
     }

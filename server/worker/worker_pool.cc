@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
-#include "server/jobs/thread_names.h"
 #include "server/worker/lease_keeper.h"
 #include "server/worker/leased_checkpoint.h"
 
@@ -106,8 +105,7 @@ void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& tran
 }
 
 void WorkerPool::Work(int number) {
-  const std::string name = jobs::WorkerName(number);
-  const jobs::ThreadName thread_name(name);
+  const std::string name = absl::StrCat("worker ", number);
   while (!stopping()) {
     if (const absl::Duration closed = dependencies_.storage->Closed();
         closed > absl::ZeroDuration()) {
@@ -155,7 +153,9 @@ void WorkerPool::WriteOutcome(const jobs::Claimed& claimed,
   const std::optional<Reason> reason = GetReason(result.status());
   if (reason == Reason::kDeviceLost) {
     Fail(result.status());  // Comes first, so that this process does not claim the job again.
-    WriteWithRetry(lease, [&] { return dispatch.Lose(lease, result.status()); });
+    WriteWithRetry(lease, [&] { return dispatch.Lose(lease, "DEVICE_LOST", result.status()); });
+  } else if (reason == Reason::kPoisoned) {
+    WriteWithRetry(lease, [&] { return dispatch.Lose(lease, "process_died", result.status()); });
   } else if (reason == Reason::kStorageDown) {
     // Comes first, too: the job is claimed again after a pause, and goes on from its checkpoint.
     dependencies_.storage->Failed(result.status(), claimed.job.spec.model.TotalBytes());

@@ -1,6 +1,7 @@
 """Servers and clients that die: nothing acknowledged is lost, and everybody learns what happened."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import unittest
@@ -202,6 +203,70 @@ class FaultsTest(harness.TestCase):
         self.assertEqual(len(self.quotient("jobs").out.splitlines()), 2)
         self.assertIn("set aside", server.log.read_text())
         onnx.checker.check_model(onnx.load(self.folder / "out.onnx"))
+
+    def job_process(self, server):
+        """The process of the job that runs."""
+        (process,) = harness.descendants(server.process.pid, "quotient-job")
+        return process
+
+    def test_a_job_whose_process_dies_is_tried_again_by_the_same_server(self):
+        server = self.serve()
+        job = self.submit("m.onnx")
+        with self.running("watch", job, "--json") as watcher:
+            harness.read_until(watcher.stdout, '"search"')
+            os.kill(self.job_process(server), signal.SIGKILL)
+            harness.read_until(watcher.stdout, "process_died")
+            harness.read_until(watcher.stdout, "JOB_STATE_SUCCEEDED")
+            self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 0)
+        self.assertIsNone(server.process.poll())
+        self.assertEqual(self.quotient("jobs", "--json").json()["attempt"], 2)
+
+    def test_a_job_whose_process_dies_each_time_fails_and_the_server_goes_on(self):
+        server = self.serve()
+        job = self.submit("m.onnx")
+        with self.running("watch", job, "--json") as watcher:
+            for _ in range(3):
+                harness.read_until(watcher.stdout, '"search"')
+                os.kill(self.job_process(server), signal.SIGSEGV)
+                harness.read_until(watcher.stdout, '"from":"JOB_STATE_RUNNING"')
+            self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 4)
+        self.assert_code(self.quotient("watch", job), 4, "POISONED", "signal 11")
+        onnx.save(models.conv_bn_relu(1), self.folder / "small.onnx")
+        job = self.submit("small.onnx", "--budget", "1s")
+        self.assert_code(self.quotient("watch", job), 0)
+        self.assertIsNone(server.process.poll())
+
+    def test_a_job_that_hangs_does_not_hold_its_worker(self):
+        server = self.serve("--max-silent-seconds", "15")
+        job = self.submit("m.onnx")
+        with self.running("watch", job, "--json") as watcher:
+            harness.read_until(watcher.stdout, '"search"')
+            os.kill(self.job_process(server), signal.SIGSTOP)
+            harness.read_until(watcher.stdout, "process_died")
+        self.assert_code(self.quotient("cancel", job), 0)
+        self.assertIn("no progress for 15 s", server.log.read_text())
+
+    def test_a_job_that_hangs_keeps_no_server_from_ending(self):
+        server = self.serve()
+        job = self.submit("m.onnx")
+        with self.running("watch", job, "--json") as watcher:
+            harness.read_until(watcher.stdout, '"search"')
+            process = self.job_process(server)
+            os.kill(process, signal.SIGSTOP)
+            self.assertEqual(server.stop(), 0)
+            self.assertFalse(pathlib.Path(f"/proc/{process}").exists())
+            server.start()
+            harness.read_until(watcher.stdout, "drained")
+        self.assert_code(self.quotient("cancel", job), 0)
+
+    def test_no_process_of_a_job_outlives_its_server(self):
+        server = self.serve()
+        job = self.submit("m.onnx")
+        with self.running("watch", job, "--json") as watcher:
+            harness.read_until(watcher.stdout, '"search"')
+            process = self.job_process(server)
+            server.kill()
+            harness.await_end(process)
 
     def test_one_data_folder_has_one_server(self):
         server = self.serve()

@@ -123,6 +123,20 @@ class TestCase(unittest.TestCase):
             self.assertIn(word, result.err, result)
 
 
+def descendants(pid, program):
+    """The processes of a program that a process, or one that it has started, has started."""
+    found = []
+    try:
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == program:
+                    found.append(int(child))
+                found += descendants(child, program)
+    except OSError:
+        pass  # It has ended.
+    return found
+
+
 def read_until(stream, pattern):
     """Reads lines until one contains the regular expression and returns it."""
     for line in stream:
@@ -137,6 +151,15 @@ def await_text(path, wanted):
     while wanted not in path.read_text():
         if time.monotonic() > deadline:
             raise AssertionError(f"{path} has no '{wanted}'")
+        time.sleep(0.02)
+
+
+def await_end(pid):
+    """Until a process has ended that is not a child of this one."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while pathlib.Path(f"/proc/{pid}").exists():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"process {pid} does not end")
         time.sleep(0.02)
 
 

@@ -21,14 +21,6 @@ import optimize_test
 BUDGET = ("--budget", "2s", "--threads", "1")
 
 
-def children(pid):
-    """The processes that a process has started."""
-    found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
-    return found
-
-
 class OnnxRuntimeTest(harness.TestCase):
     def setUp(self):
         super().setUp()
@@ -189,7 +181,7 @@ class OnnxRuntimeTest(harness.TestCase):
     def test_a_helper_that_was_killed_is_started_again(self):
         server = self.serve()
         self.check_report(self.optimize())
-        for helper in children(server.process.pid):
+        for helper in harness.descendants(server.process.pid, "quotient-ort"):
             os.kill(helper, signal.SIGKILL)
         self.check_report(self.optimize("--no-cache"))
 
@@ -208,7 +200,7 @@ class OnnxRuntimeTest(harness.TestCase):
         self.check_report(self.optimize())
         job = self.submit_endless()
         while self.state_of(job) in ("QUEUED", "RUNNING"):
-            for helper in children(server.process.pid):
+            for helper in harness.descendants(server.process.pid, "quotient-ort"):
                 os.kill(helper, signal.SIGKILL)
         self.assertEqual(self.state_of(job), "SUCCEEDED")
         self.assertNotEqual(self.submit_endless(), job)
@@ -231,14 +223,11 @@ class OnnxRuntimeTest(harness.TestCase):
         self.env["TMPDIR"] = str(temporary)
         server = self.serve()
         self.check_report(self.optimize())
-        (helper,) = children(server.process.pid)
+        (helper,) = harness.descendants(server.process.pid, "quotient-ort")
         os.kill(helper, signal.SIGSTOP)
         server.kill()
         os.kill(helper, signal.SIGCONT)
-        deadline = time.monotonic() + harness.PATIENCE_SECONDS
-        while pathlib.Path(f"/proc/{helper}").exists():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        harness.await_end(helper)
         self.assertEqual(list(temporary.iterdir()), [])
 
     def test_a_library_that_is_missing_is_named(self):

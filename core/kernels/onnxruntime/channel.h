@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/kernels/onnxruntime/helper.pb.h"
 #include "core/os/files.h"
+#include "core/os/message_channel.h"
 
 namespace quotient::kernels::onnxruntime {
 
@@ -25,15 +26,14 @@ inline constexpr int kHelperOutOfMemory = 3;
 inline constexpr char kTakesPrecedence[] = "first";
 inline constexpr char kTakesTurns[] = "in-turn";
 
-// No deadline.
-inline constexpr int64_t kNever = INT64_MAX;
+using os::kNever;
 
 // For one thread. Fails with DEADLINE_EXCEEDED at the deadline (of Clock::System), UNAVAILABLE if
 // the other end is gone, and INVALID_ARGUMENT if it sends what is no frame. After any failure the
 // channel is of no use.
 class Channel {
  public:
-  explicit Channel(os::Fd socket) : socket_(std::move(socket)) {}
+  explicit Channel(os::Fd socket) : messages_(std::move(socket)) {}
 
   // Sends a message, whose `blobs` is set, and the byte strings.
   absl::Status Send(ort::v1::Request request, std::span<const absl::string_view> blobs,
@@ -54,12 +54,8 @@ class Channel {
   template <typename Message>
   absl::Status ReceiveFrame(uint64_t most_bytes, int64_t deadline_ns, Message* message,
                             std::vector<std::string>* blobs);
-  absl::Status Write(absl::string_view bytes, int64_t deadline_ns);
-  absl::Status Read(std::span<char> bytes, int64_t deadline_ns);
-  // Waits until the socket is ready for `events` of poll.
-  absl::Status Await(int16_t events, int64_t deadline_ns);
 
-  os::Fd socket_;
+  os::MessageChannel messages_;
 };
 
 }  // namespace quotient::kernels::onnxruntime

@@ -77,11 +77,17 @@ bool AreSameFile(const os::Fd& fd, const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<DiskBlobStore>> DiskBlobStore::Open(
     const std::string& path, const DiskLimits& limits, std::function<void()> on_damage) {
-  std::unique_ptr<DiskBlobStore> store(new DiskBlobStore(path, limits, std::move(on_damage)));
+  std::unique_ptr<DiskBlobStore> store = Share(path, limits, std::move(on_damage));
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(store->incoming()));
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(store->damaged()));
   QUOTIENT_RETURN_IF_ERROR(RemoveFiles(store->incoming()));
   return store;
+}
+
+std::unique_ptr<DiskBlobStore> DiskBlobStore::Share(const std::string& path,
+                                                    const DiskLimits& limits,
+                                                    std::function<void()> on_damage) {
+  return std::unique_ptr<DiskBlobStore>(new DiskBlobStore(path, limits, std::move(on_damage)));
 }
 
 std::string DiskBlobStore::PathOf(const Digest& digest) const {

@@ -34,6 +34,9 @@ class DiskBlobStore : public jobs::BlobStore {
   // that is found damaged, from any thread.
   static absl::StatusOr<std::unique_ptr<DiskBlobStore>> Open(
       const std::string& path, const DiskLimits& limits, std::function<void()> on_damage = [] {});
+  // The store of another process, which has opened it and lives longer.
+  static std::unique_ptr<DiskBlobStore> Share(const std::string& path, const DiskLimits& limits,
+                                              std::function<void()> on_damage);
 
   absl::StatusOr<bool> Contains(const BlobId& id) override;
   absl::Status Verify(const BlobId& id) override;

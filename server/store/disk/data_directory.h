@@ -3,6 +3,7 @@
 // The folder that holds all of a server's state, owned by one process at a time.
 //
 //   LOCK           held (flock) by the process that owns the folder
+//   LANE           held by the process of a job while it measures, see core/timing/lane.h
 //   RUN            how that process ends, see run_record.h
 //   quotient.db    jobs
 //   blobs/         content, see blob_store.h
@@ -27,6 +28,7 @@ class DataDirectory {
   // SQLite are safe.
   static absl::StatusOr<std::unique_ptr<DataDirectory>> Open(const std::string& path);
 
+  std::string lane_path() const { return path_ + "/LANE"; }
   std::string run_path() const { return path_ + "/RUN"; }
   std::string database_path() const { return path_ + "/quotient.db"; }
   std::string blobs_path() const { return path_ + "/blobs"; }

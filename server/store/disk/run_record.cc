@@ -1,8 +1,6 @@
 #include "server/store/disk/run_record.h"
 
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -19,8 +17,6 @@ using Kind = jobs::LastEnd::Kind;
 
 constexpr char kBootLine[] = "boot ";
 constexpr char kToldLine[] = "told";
-constexpr char kCrashLine[] = "crash ";
-constexpr size_t kMaxThreadName = 16;
 
 }  // namespace
 
@@ -33,9 +29,6 @@ jobs::LastEnd RunRecord::Read(const std::string& path, absl::string_view boot_id
       if (line != boot_id) return {Kind::kRestart};
     } else if (line == kToldLine) {
       end = {Kind::kTold};
-    } else if (absl::ConsumePrefix(&line, kCrashLine)) {
-      // Even of a process that had been told to end: that is no reason to crash.
-      return {Kind::kCrash, std::string(line)};
     }
   }
   return end;
@@ -50,17 +43,6 @@ absl::StatusOr<std::unique_ptr<RunRecord>> RunRecord::Begin(const std::string& p
 
 absl::Status RunRecord::NoteTold() const {
   return os::WriteFully(fd_, absl::StrCat(kToldLine, "\n"), "run record");
-}
-
-void RunRecord::NoteCrash(const char* thread) const {
-  char line[sizeof(kCrashLine) + kMaxThreadName + 1];
-  const size_t head = sizeof(kCrashLine) - 1;
-  const size_t name = strnlen(thread, kMaxThreadName);
-  memcpy(line, kCrashLine, head);
-  memcpy(line + head, thread, name);
-  line[head + name] = '\n';
-  // A note that cannot be written is missing, and then the end of the process is an unknown one.
-  if (write(fd_.get(), line, head + name + 1) < 0) return;
 }
 
 std::string BootId() {

@@ -3,10 +3,8 @@
 // A note of how a process ends, which the next one on the data folder reads. The file has one line
 // for each thing that happens:
 //
-//   boot <id>            the machine's boot, at the start of the process
-//   told                 the process was told to end
-//   crash <thread>       a fatal signal or an exception that nobody caught, in a thread of this
-//   name
+//   boot <id>     the machine's boot, at the start of the process
+//   told          the process was told to end
 //
 // Nothing is synced: what was written outlives the process, and if the machine goes down, the id of
 // its boot tells so.
@@ -32,8 +30,6 @@ class RunRecord {
 
   // Notes that the process was told to end.
   absl::Status NoteTold() const;
-  // Notes a crash from a signal handler: async-signal-safe.
-  void NoteCrash(const char* thread) const;
 
  private:
   explicit RunRecord(os::Fd fd) : fd_(std::move(fd)) {}

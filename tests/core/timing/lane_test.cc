@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::timing {
 namespace {
@@ -57,6 +58,31 @@ TEST(LaneTest, UrgentWorkRunsBeforeWaitingWork) {
   });
   callers.clear();
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST(LaneTest, LanesWithOneFileTakeTurns) {
+  const testing::TempDir dir;
+  Lane one(dir / "LANE");
+  Lane other(dir / "LANE");
+  std::atomic<int> inside = 0;
+  const auto use = [&](Lane& lane) {
+    for (int i = 0; i < 100; ++i) {
+      lane.Run([&] {
+        EXPECT_EQ(++inside, 1);
+        std::this_thread::yield();
+        --inside;
+      });
+    }
+  };
+  std::jthread thread([&] { use(one); });
+  use(other);
+}
+
+TEST(LaneTest, WithoutAFileItWorksAlone) {
+  Lane lane("/no/such/folder/LANE");
+  bool ran = false;
+  lane.Run([&] { ran = true; });
+  EXPECT_TRUE(ran);
 }
 
 TEST(LaneTest, OthersHoldStillWhileItIsQuiet) {

@@ -64,9 +64,5 @@ TEST(ConvertTest, JobNames) {
   EXPECT_THAT(JobIdFromName("jobs/"), HasReason(Reason::kJobNotFound));
 }
 
-TEST(ConvertTest, ProgressWithBytesThatAreNotTextIsStillAMessage) {
-  EXPECT_EQ(ToProto(Progress{.detail = "a\xff\xc3\xa9"}).detail(), "a?\xc3\xa9");
-}
-
 }  // namespace
 }  // namespace quotient::jobs

@@ -136,21 +136,6 @@ TEST_F(DispatchTest, AnEndThatIsNotTheJobsFaultCostsNoAttempt) {
   EXPECT_FALSE(MustGet(id).runs_alone);
 }
 
-TEST_F(DispatchTest, OnlyTheJobWhoseThreadCrashedPays) {
-  const std::string crashes = MustSubmit(Request("a")).job.id;
-  const std::string other = MustSubmit(Request("b")).job.id;
-  for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
-    EXPECT_EQ(MustClaim("worker 0").job.id, crashes);
-    EXPECT_EQ(MustClaim("worker 1").job.id, other);
-    Restart();
-    ASSERT_OK(dispatch_->RecoverAll({LastEnd::Kind::kCrash, "worker 0"}));
-    EXPECT_EQ(MustGet(other).attempt, 0);
-    EXPECT_FALSE(MustGet(other).runs_alone);
-  }
-  EXPECT_THAT(MustGet(crashes).error, HasReason(Reason::kPoisoned));
-  EXPECT_EQ(MustGet(other).state, JobState::kQueued);
-}
-
 TEST_F(DispatchTest, WhoIsSuspectedRunsAloneUntilItIsKnown) {
   const std::string guilty = MustSubmit(Request("a")).job.id;
   const std::string innocent = MustSubmit(Request("b")).job.id;
@@ -207,8 +192,8 @@ TEST_F(DispatchTest, AJobThatItsProcessCannotFinishIsTriedAgainAndThenFailsWithT
   for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
     EXPECT_EQ(MustGet(id).state, JobState::kQueued);
     const Claimed claimed = MustClaim();
-    ASSERT_OK(dispatch_->Lose(claimed.lease, lost));
-    EXPECT_THAT(dispatch_->Lose(claimed.lease, lost), StatusIs(absl::StatusCode::kAborted));
+    ASSERT_OK(dispatch_->Lose(claimed.lease, "DEVICE_LOST", lost));
+    EXPECT_THAT(dispatch_->Lose(claimed.lease, "DEVICE_LOST", lost), StatusIs(absl::StatusCode::kAborted));
   }
   EXPECT_EQ(MustGet(id).state, JobState::kFailed);
   EXPECT_THAT(MustGet(id).error, HasReason(Reason::kDeviceLost));

@@ -111,7 +111,7 @@ TEST_F(JobMetricsTest, EndsAreCountedByReason) {
   ASSERT_OK(dispatch_->RecoverAll({}));
   // It goes back to the queue, though no server is being stopped.
   const absl::Status gone = MakeError(Reason::kDeviceLost, "gone");
-  ASSERT_OK(dispatch_->Lose(MustClaim().lease, gone));
+  ASSERT_OK(dispatch_->Lose(MustClaim().lease, "DEVICE_LOST", gone));
   const std::string text = Text(*metrics_.registry());
   EXPECT_THAT(text,
               HasSubstr("quotient_jobs_finished_total{reason=\"LIMIT_DIMS\",state=\"failed\"} 1"));

@@ -42,21 +42,6 @@ TEST_F(RunRecordTest, AnotherBootIsARestart) {
   EXPECT_EQ(RunRecord::Read(path_, "boot-2").kind, Kind::kRestart);
 }
 
-TEST_F(RunRecordTest, ACrashNamesItsThread) {
-  const auto record = Begin();
-  record->NoteCrash("worker 12");
-  const jobs::LastEnd end = RunRecord::Read(path_, "boot-1");
-  EXPECT_EQ(end.kind, Kind::kCrash);
-  EXPECT_EQ(end.thread, "worker 12");
-}
-
-TEST_F(RunRecordTest, ACrashCountsThoughTheProcessWasToldToEnd) {
-  const auto record = Begin();
-  ASSERT_OK(record->NoteTold());
-  record->NoteCrash("worker 0");
-  EXPECT_EQ(RunRecord::Read(path_, "boot-1").kind, Kind::kCrash);
-}
-
 TEST(BootIdTest, StaysTheSame) {
   EXPECT_NE(BootId(), "");
   EXPECT_EQ(BootId(), BootId());

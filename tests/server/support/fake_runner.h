@@ -19,7 +19,7 @@ namespace quotient::testing {
 // Reports one progress, leaves the checkpoint "begun by 1" (the lease's epoch), waits until
 // released or stopped, and then "optimizes" by copying the model; if stopped, it leaves "stopped by
 // 1". A model that begins with "bad" is refused, the model "lost" has no device, "bug" finds a bug;
-// one that begins with "fatal" loses the device.
+// one that begins with "fatal" loses the device, and with "deadly" its process.
 // Thread-safe.
 class FakeRunner : public worker::JobRunner {
  public:
@@ -69,6 +69,9 @@ class FakeRunner : public worker::JobRunner {
     if (model->bytes() == "bug") return MakeError(Reason::kInternal, "a bug");
     if (model->bytes().substr(0, 5) == "fatal") {
       return MakeError(Reason::kDeviceLost, "the GPU failed");
+    }
+    if (model->bytes().substr(0, 6) == "deadly") {
+      return MakeError(Reason::kPoisoned, "the process died");
     }
     jobs::JobResult result{.outcome = report::Outcome::kImproved,
                            .engine_version = "engine 1",

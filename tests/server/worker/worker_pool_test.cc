@@ -188,6 +188,18 @@ TEST_F(WorkerPoolTest, ALostDeviceEndsThePoolAndNoJob) {
   EXPECT_EQ(MustGet(next).attempt, 0);
 }
 
+TEST_F(WorkerPoolTest, AJobWhoseProcessDiesIsTriedThreeTimesAndHoldsUpNoOther) {
+  const std::string deadly = MustSubmit(Request("deadly model")).job.id;
+  const std::string next = MustSubmit(Request("model")).job.id;
+  runner_.Release();
+  const auto pool = StartPool();
+  AwaitState(deadly, JobState::kFailed);
+  AwaitState(next, JobState::kSucceeded);
+  EXPECT_EQ(MustGet(deadly).attempt, 3);
+  EXPECT_THAT(MustGet(deadly).error, HasReason(Reason::kPoisoned, "the process died"));
+  EXPECT_OK(pool->failure());
+}
+
 TEST_F(WorkerPoolTest, AnotherPoolFinishesWhatTheFirstHandedBack) {
   const std::string id = MustSubmit(Request("model")).job.id;
   auto first = StartPool();

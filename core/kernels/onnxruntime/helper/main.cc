@@ -13,13 +13,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <initializer_list>
 #include <new>
 #include <span>
 #include <string>
@@ -34,11 +32,15 @@
 #include "core/kernels/onnxruntime/helper/serve.h"
 #include "core/kernels/onnxruntime/library.h"
 #include "core/os/child_process.h"
+#include "core/os/child_setup.h"
 #include "core/os/guarded_main.h"
 #include "core/os/precedence.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
+
+// Of os::EndBeforeOthers: before the process that started it.
+constexpr int kMostScore = 1000;
 
 struct Arguments {
   std::string library;
@@ -59,7 +61,7 @@ bool Parse(std::span<char* const> words, Arguments* arguments) {
 }
 
 // Addresses are limited where a sanitizer does not need terabytes of them. What is beyond the limit
-// fails in this process, and where the machine runs out of memory, this process is the one to end.
+// fails in this process.
 void LimitMemory(uint64_t bytes) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
@@ -68,24 +70,11 @@ void LimitMemory(uint64_t bytes) {
   limit = {least, least};
   if (setrlimit(RLIMIT_AS, &limit) != 0) std::perror("quotient-ort: limit of memory");
 #endif
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  constexpr absl::string_view kFirst = "1000";
-  if (write(file, kFirst.data(), kFirst.size()) < 0) std::perror("quotient-ort: oom_score_adj");
-  close(file);
 }
 
 // Current releases of the library report to their makers what is run with them. Models are their
 // owners' business, and threads that send something would disturb what is timed.
 void DisableTelemetry() { setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/1); }
-
-// A terminal and a supervisor send these to all processes of a group. The program that started this
-// one decides what it still has to do; it may need answers for that.
-void IgnoreRequestsToEnd() {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
-}
 
 // A model may name files by relative paths. It must find no others than its own.
 absl::Status EnterFolder(const std::string& folder) {
@@ -141,7 +130,8 @@ int Main(std::span<char* const> words) {
     std::fputs("quotient-ort is started by Quotient's programs alone\n", stderr);
     return 2;
   }
-  IgnoreRequestsToEnd();
+  os::IgnoreRequestsToEnd();
+  os::EndBeforeOthers(kMostScore);
   KeepFreedMemory();
   DisableTelemetry();
   LimitMemory(arguments.memory_bytes);

@@ -1,4 +1,4 @@
-#include "server/worker/core_runner.h"
+#include "server/runner/core_runner.h"
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 #include "core/optimize/options.h"
 #include "core/report/report.h"
 
-namespace quotient::worker {
+namespace quotient::runner {
 namespace {
 
 struct LoadedBlob {
@@ -33,7 +33,7 @@ absl::string_view BytesOf(const std::shared_ptr<const jobs::Blob>& blob) {
   return blob == nullptr ? absl::string_view() : blob->bytes();
 }
 
-class CoreRunner : public JobRunner {
+class CoreRunner : public worker::JobRunner {
  public:
   CoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
              const timing::RuleStore* rule_store, const Clock* clock)
@@ -145,9 +145,9 @@ class CoreRunner : public JobRunner {
 
 }  // namespace
 
-std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
+std::unique_ptr<worker::JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
                                          const timing::RuleStore* rule_store, const Clock* clock) {
   return std::make_unique<CoreRunner>(blobs, devices, rule_store, clock);
 }
 
-}  // namespace quotient::worker
+}  // namespace quotient::runner

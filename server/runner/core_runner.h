@@ -14,13 +14,13 @@ namespace quotient::optimize {
 class Devices;
 }
 
-namespace quotient::worker {
+namespace quotient::runner {
 
 // Borrows all four. Budgets, phases and the deadlines of StopConditions must all go by `clock`.
 // Run returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs, and
 // STORAGE_DOWN if results cannot be stored.
 // Jobs leave what their rules did in `rule_store`, which may be null.
-std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
+std::unique_ptr<worker::JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
                                          const timing::RuleStore* rule_store, const Clock* clock);
 
-}  // namespace quotient::worker
+}  // namespace quotient::runner

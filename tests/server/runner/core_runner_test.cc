@@ -1,4 +1,4 @@
-#include "server/worker/core_runner.h"
+#include "server/runner/core_runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace quotient::worker {
+namespace quotient::runner {
 namespace {
 
 using ::quotient::testing::HasReason;
@@ -43,7 +43,7 @@ class CoreRunnerTest : public ::testing::Test {
   std::unique_ptr<timing::TimingStore> timings_ = timing::NewMemoryStore();
   timing::Lane lane_;
   optimize::Devices devices_{{.store = timings_.get(), .lane = &lane_}};
-  std::unique_ptr<JobRunner> runner_;
+  std::unique_ptr<worker::JobRunner> runner_;
 };
 
 TEST_F(CoreRunnerTest, ASnapshotThatIsGoneIsNamed) {
@@ -74,4 +74,4 @@ TEST_F(CoreRunnerTest, ASnapshotThatIsThereIsHandedToTheCore) {
 }
 
 }  // namespace
-}  // namespace quotient::worker
+}  // namespace quotient::runner

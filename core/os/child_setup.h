@@ -1,0 +1,16 @@
+#pragma once
+
+// What a program does first that runs as a child of another one of ours (child_process.h).
+
+namespace quotient::os {
+
+// Ignores the signals that a terminal and a supervisor send to all processes of a group. The parent
+// decides what the child still has to do; it may need answers for that.
+void IgnoreRequestsToEnd();
+
+// Where the machine runs out of memory, this process and its children end before others, the sooner
+// the greater `score` is (1 to 1000, as in oom_score_adj). They leave no core files, in which what
+// users have sent would lie about.
+void EndBeforeOthers(int score);
+
+}  // namespace quotient::os

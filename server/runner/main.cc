@@ -1,0 +1,47 @@
+// quotient-job: runs one job, or describes one model, in a process of its own, since a model that
+// nobody has looked at may crash it, hang it or take too much memory. Started by quotientd, with
+// the socket of runner.proto as descriptor 3.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/os/child_process.h"
+#include "core/os/child_setup.h"
+#include "core/os/environment.h"
+#include "core/os/guarded_main.h"
+#include "core/os/message_channel.h"
+#include "core/os/openmp_environment.h"
+#include "server/runner/process_runner.h"
+#include "server/runner/serve.h"
+
+namespace quotient::runner {
+namespace {
+
+// Of os::EndBeforeOthers: before the server, and after a helper that this process has started.
+constexpr int kScore = 500;
+
+int Main() {
+  if (fcntl(os::kChildSocket, F_GETFD) < 0) {
+    std::fputs("quotient-job is started by quotientd alone\n", stderr);
+    return 2;
+  }
+  os::IgnoreRequestsToEnd();
+  os::EndBeforeOthers(kScore);
+  os::MessageChannel channel(os::Fd(os::kChildSocket), kMostMessageBytes);
+  return Serve(channel);
+}
+
+}  // namespace
+}  // namespace quotient::runner
+
+int main(int /*argc*/, char** argv) {
+  using quotient::runner::kExitOutOfMemory;
+  return quotient::os::GuardedMain(
+      "quotient-job", {.other = EXIT_FAILURE, .out_of_memory = kExitOutOfMemory}, [&] {
+        quotient::os::EnsureOpenMpEnvironment(argv, quotient::os::ReadEnvironment(environ));
+        return quotient::runner::Main();
+      });
+}

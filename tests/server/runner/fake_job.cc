@@ -1,0 +1,83 @@
+// A program in the place of quotient-job. The name of the model says what it does.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "core/base/reason.h"
+#include "core/os/child_process.h"
+#include "core/os/message_channel.h"
+#include "proto/wire/progress.h"
+#include "proto/wire/status.h"
+#include "server/jobs/convert.h"
+#include "server/runner/process_runner.h"
+
+namespace quotient::runner {
+namespace {
+
+class FakeJob {
+ public:
+  FakeJob() : channel_(os::Fd(os::kChildSocket), kMostMessageBytes) {}
+
+  int Serve() {
+    v1::Request request;
+    request.ParseFromString(Receive());
+    if (request.has_inspect()) return Describe(request.inspect());
+    return Run(request.run());
+  }
+
+ private:
+  std::string Receive() {
+    std::string message;
+    if (!channel_.Receive(&message, os::kNever).ok()) _exit(EXIT_FAILURE);
+    return message;
+  }
+  void Send(const v1::Event& event) {
+    if (!channel_.Send(event.SerializeAsString(), os::kNever).ok()) _exit(EXIT_FAILURE);
+  }
+  int End(const absl::Status& status, v1::Event last = {}) {
+    *last.mutable_ended()->mutable_status() = wire::ToProto(status);
+    Send(last);
+    return EXIT_SUCCESS;
+  }
+
+  int Describe(const v1::Inspect& inspect) {
+    if (inspect.name() == "crash") raise(SIGKILL);
+    v1::Event last;
+    last.mutable_ended()->set_summary_json("{\"model\":\"" + inspect.name() + "\"}");
+    return End(absl::OkStatus(), last);
+  }
+
+  int Run(const v1::Run& run) {
+    const std::string& what = run.job().model_name();
+    v1::Event event;
+    *event.mutable_progress() = wire::ToProto(Progress{.phase = "search", .enodes = 7});
+    Send(event);
+    if (what == "crash") raise(SIGSEGV);
+    if (what == "exit") return 5;
+    if (what == "out of memory") return kExitOutOfMemory;
+    if (what == "noise") return channel_.Write("\xff\xff\xff\xff", os::kNever).ok() ? 0 : 1;
+    if (what == "hang") return pause();
+    if (what == "damaged") event.set_damaged_blob(true), Send(event);
+    if (what == "wrong") return End(MakeError(Reason::kModelCyclic, "node 'x': a cycle"));
+    if (what == "until cancelled") {
+      Receive();
+      event.set_checkpoint("after " + run.checkpoint());
+      Send(event);
+      return End(MakeError(Reason::kCancelled, "the job was cancelled"));
+    }
+    v1::Event last;
+    *last.mutable_ended()->mutable_result() = jobs::ToProto(
+        jobs::JobResult{.model = BlobId::Of("model"), .engine_version = run.job().name()});
+    return End(absl::OkStatus(), last);
+  }
+
+  os::MessageChannel channel_;
+};
+
+}  // namespace
+}  // namespace quotient::runner
+
+int main() { return quotient::runner::FakeJob().Serve(); }

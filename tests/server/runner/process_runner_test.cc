@@ -1,0 +1,117 @@
+#include "server/runner/process_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/reason.h"
+#include "core/os/environment.h"
+#include "core/os/program_folder.h"
+#include "tests/support/memory_checkpoint.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::runner {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct RecordedProgress : ProgressSink {
+  void Report(const Progress& progress) override {
+    phases.push_back(progress.phase);
+    if (cancels != nullptr) cancels->Cancel();
+  }
+
+  std::vector<std::string> phases;
+  CancelToken* cancels = nullptr;  // Is cancelled when there is progress.
+};
+
+class ProcessRunnerTest : public ::testing::Test {
+ protected:
+  ProcessRunnerTest() {
+    settings_.program = os::FindBesideProgram("quotient-fake-job", {""});
+    settings_.environment = os::ReadEnvironment(environ);
+    settings_.on_damage = [this] { ++damaged_; };
+  }
+
+  // A job of the fake that does what its name says.
+  absl::StatusOr<jobs::JobResult> Run(const std::string& what,
+                                      const StopCondition& stop = StopCondition()) {
+    jobs::Job job{.id = "job 1"};
+    job.spec.model_name = what;
+    job.spec.model.graph = BlobId::Of("model");
+    return NewProcessRunner(settings_, &Clock::System())->Run(job, stop, &progress_, &checkpoint_);
+  }
+
+  ProcessSettings settings_;
+  int damaged_ = 0;
+  RecordedProgress progress_;
+  testing::MemoryCheckpoint checkpoint_{"a checkpoint"};
+};
+
+TEST_F(ProcessRunnerTest, TheResultAndProgressOfAProcessArrive) {
+  ASSERT_OK_AND_ASSIGN(const jobs::JobResult result, Run("works"));
+  EXPECT_EQ(result.model, BlobId::Of("model"));
+  EXPECT_EQ(result.engine_version, "jobs/job 1");
+  EXPECT_THAT(progress_.phases, ElementsAre("search"));
+}
+
+TEST_F(ProcessRunnerTest, AnErrorKeepsItsReason) {
+  EXPECT_THAT(Run("wrong"), HasReason(Reason::kModelCyclic, "node 'x': a cycle"));
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatDiesPoisonsItsJobOnly) {
+  EXPECT_THAT(Run("crash"), HasReason(Reason::kPoisoned, HasSubstr("signal 11")));
+  EXPECT_THAT(Run("exit"), HasReason(Reason::kPoisoned, HasSubstr("status 5")));
+  EXPECT_THAT(Run("out of memory"), HasReason(Reason::kPoisoned, HasSubstr("no memory left")));
+  EXPECT_THAT(Run("noise"), HasReason(Reason::kPoisoned));
+  EXPECT_OK(Run("works"));
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatHangsIsEnded) {
+  settings_.silent_seconds = 0.2;
+  EXPECT_THAT(Run("hang"), HasReason(Reason::kPoisoned, HasSubstr("no progress for")));
+}
+
+TEST_F(ProcessRunnerTest, ACancelledProcessLeavesACheckpoint) {
+  CancelToken token;
+  progress_.cancels = &token;
+  EXPECT_THAT(Run("until cancelled", StopCondition(&token)), HasReason(Reason::kCancelled));
+  EXPECT_EQ(checkpoint_.Load(), "after a checkpoint");
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatDoesNotEndWhenItIsToldToIsEnded) {
+  settings_.end_seconds = 0.2;
+  CancelToken token;
+  token.Cancel();
+  EXPECT_THAT(Run("hang", StopCondition(&token)),
+              HasReason(Reason::kCancelled, HasSubstr("did not end within")));
+  const StopCondition late = StopCondition().WithBudget(Clock::System(), 0);
+  EXPECT_THAT(Run("hang", late), HasReason(Reason::kRunBudget, HasSubstr("time was up")));
+}
+
+TEST_F(ProcessRunnerTest, DamagedBlobsAreCounted) {
+  EXPECT_OK(Run("damaged"));
+  EXPECT_EQ(damaged_, 1);
+}
+
+TEST_F(ProcessRunnerTest, AProgramThatIsNotThereIsNotTheJobsFault) {
+  settings_.program = "/no/such/program";
+  EXPECT_THAT(Run("works"), HasReason(Reason::kStorageDown, HasSubstr("/no/such/program")));
+}
+
+TEST_F(ProcessRunnerTest, ModelsAreDescribed) {
+  const auto runner = NewProcessRunner(settings_, &Clock::System());
+  const jobs::Manifest model{.graph = BlobId::Of("model"), .external_files = {}};
+  ASSERT_OK_AND_ASSIGN(const std::string summary, runner->Inspect(model, "works"));
+  EXPECT_EQ(summary, "{\"model\":\"works\"}");
+  EXPECT_THAT(runner->Inspect(model, "crash"), HasReason(Reason::kPoisoned));
+}
+
+}  // namespace
+}  // namespace quotient::runner
