@@ -2,11 +2,13 @@
 
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,6 +65,8 @@ namespace quotient {
 namespace {
 
 constexpr int kExitUsage = 2;
+// The share of the machine's memory that jobs may take. They plan with less (os::kShareToUse).
+constexpr double kShareOfJobs = 0.9;
 constexpr int64_t kUploadLifeMs = int64_t{24} * 3600 * 1000;
 constexpr int64_t kEmptyUploadLifeMs = int64_t{10} * 60 * 1000;
 constexpr int64_t kDamagedLifeMs = int64_t{7} * 24 * 3600 * 1000;
@@ -75,15 +79,15 @@ os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
   return environment;
 }
 
-// The devices of this process, which say what a job's device is; nothing is timed here.
-struct Measuring {
-  Measuring(const config::ServerFlags& flags, const Stores& stores)
-      : devices({.store = stores.timings.get(),
+// The devices as this process sees them, to say what a job's device is. Nothing is timed here.
+struct KnownDevices {
+  KnownDevices(const config::ServerFlags& flags, const Stores& stores)
+      : devices({.store = timings.get(),
                  .lane = &lane,
                  .cache_directory = stores.directory->compiled_path(),
-                 .environment = EnvironmentOfDevices(flags),
-                 .takes_precedence = !flags.no_precedence}) {}
+                 .environment = EnvironmentOfDevices(flags)}) {}
 
+  const std::unique_ptr<timing::TimingStore> timings = timing::NewMemoryStore();
   timing::Lane lane;
   optimize::Devices devices;
 };
@@ -147,24 +151,34 @@ absl::StatusOr<std::string> FindJobProgram() {
 }
 
 runner::ProcessSettings SettingsOfJobs(const config::ServerFlags& flags, const Stores& stores,
-                                       const std::string& program, ops::Metrics* metrics) {
+                                       const std::string& program, optimize::Devices* devices,
+                                       ops::Metrics* metrics) {
   runner::ProcessSettings settings{
       .program = program,
       .environment = EnvironmentOfDevices(flags),
       .most_seconds = static_cast<double>(flags.max_job_seconds),
       .checkpoint_seconds = static_cast<double>(flags.checkpoint_seconds),
-      .silent_seconds = static_cast<double>(flags.max_silent_seconds),
-      .on_damage = [metrics] { metrics->Add(ops::MetricId::kDamagedBlobs, {}); }};
+      .silent_seconds = flags.max_silent_seconds > 0 ? static_cast<double>(flags.max_silent_seconds)
+                                                     : std::numeric_limits<double>::infinity(),
+      .most_bytes = static_cast<int64_t>(kShareOfJobs * static_cast<double>(os::MemoryBytes())),
+      .fingerprint_of =
+          [devices](const optimize::Options& options) {
+            const auto device = devices->Identify(options.device, options.ThreadsToUse());
+            return device.ok() ? device->fingerprint : std::string();
+          },
+      .on_damage = [metrics] { metrics->Add(ops::MetricId::kDamagedBlobs, {}); },
+      .on_end = [blobs = stores.blobs.get()](int pid) { blobs->RemoveIncoming(pid); }};
   settings.setup.set_blobs_path(stores.directory->blobs_path());
   settings.setup.set_timings_path(stores.directory->timings_path());
   settings.setup.set_rules_path(stores.directory->rules_path());
   settings.setup.set_compiled_path(stores.directory->compiled_path());
-  settings.setup.set_lane_path(stores.directory->lane_path());
+  if (flags.workers > 1) settings.setup.set_lane_path(stores.directory->lane_path());
   settings.setup.set_max_blob_bytes(flags.max_blob_bytes);
   settings.setup.set_min_free_bytes(flags.min_free_bytes);
   settings.setup.set_jobs_at_once(static_cast<int32_t>(flags.workers));
   settings.setup.set_takes_precedence(!flags.no_precedence);
   settings.setup.set_log_level(flags.log_level);
+  settings.setup.set_engine_version(std::string(optimize::EngineVersion()));
   return settings;
 }
 
@@ -172,7 +186,8 @@ runner::ProcessSettings SettingsOfJobs(const config::ServerFlags& flags, const S
 struct Workers {
   // `program` is the path of quotient-job.
   Workers(const config::ServerFlags& flags, const Stores& stores, const std::string& program,
-          Queue* queue, ops::Metrics* metrics, ops::Readiness* readiness)
+          optimize::Devices* devices, Queue* queue, ops::Metrics* metrics,
+          ops::Readiness* readiness)
       : storage(
             {},
             {.clock = &Clock::System(),
@@ -181,7 +196,7 @@ struct Workers {
                  [readiness](bool up) {
                    readiness->Set(ops::Readiness::Obstacle::kStorage, !up);
                  }}),
-        processes(runner::NewProcessRunner(SettingsOfJobs(flags, stores, program, metrics),
+        processes(runner::NewProcessRunner(SettingsOfJobs(flags, stores, program, devices, metrics),
                                            &Clock::System())),
         runner(ops::NewMeteredRunner(processes.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
@@ -342,19 +357,29 @@ absl::StatusOr<const store::RunRecord*> Recover(const Stores& stores, Queue* que
   return record.release();
 }
 
+// A shell allows 1024 open files, and each connection is one. When they have run out once, gRPC's
+// server accepts no connection any more.
+void AllowAllFiles() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
+  AllowAllFiles();
   os::DivideMemory(static_cast<int>(flags.workers));
   ops::Metrics metrics;
   ops::Readiness readiness(&metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
-  Measuring measuring(flags, stores);
-  QUOTIENT_RETURN_IF_ERROR(CheckLibrary(flags, &measuring.devices));
+  KnownDevices known(flags, stores);
+  QUOTIENT_RETURN_IF_ERROR(CheckLibrary(flags, &known.devices));
   QUOTIENT_ASSIGN_OR_RETURN(const auto present, stores.jobs->CountByState());
-  Queue queue(flags, stores, present, &measuring.devices, &metrics);
+  Queue queue(flags, stores, present, &known.devices, &metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
   QUOTIENT_ASSIGN_OR_RETURN(const std::string job_program, FindJobProgram());
-  Workers workers(flags, stores, job_program, &queue, &metrics, &readiness);
+  Workers workers(flags, stores, job_program, &known.devices, &queue, &metrics, &readiness);
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));

@@ -41,8 +41,6 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
   QUOTIENT_ASSIGN_OR_RETURN(
       stores.checkpoints,
       store::DiskCheckpointStore::Open(stores.directory->checkpoints_path(), stores.blobs.get()));
-  QUOTIENT_ASSIGN_OR_RETURN(stores.timings,
-                            timing::OpenFileStore(stores.directory->timings_path()));
   return stores;
 }
 

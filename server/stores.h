@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "core/timing/store.h"
 #include "server/config/flags.h"
 #include "server/jobs/blob_store.h"
 #include "server/jobs/checkpoint_store.h"
@@ -23,7 +22,6 @@ struct Stores {
   std::unique_ptr<store::DiskBlobStore> blobs;
   std::unique_ptr<jobs::UploadStore> uploads;
   std::unique_ptr<jobs::CheckpointStore> checkpoints;
-  std::unique_ptr<timing::TimingStore> timings;
 };
 
 // Opens all of them, wrapped in what counts their operations. Borrows the metrics.

@@ -42,7 +42,7 @@ enum class Reason {
   kDeviceLost,           // UNAVAILABLE: a GPU failed; only a new process can use it again
   kCancelled,            // CANCELLED
   kRunBudget,            // DEADLINE_EXCEEDED: stopped before there was a valid result
-  kPoisoned,             // INTERNAL: the job crashed its worker on every attempt
+  kPoisoned,             // INTERNAL: its process crashed, hung or took all memory, each time
   kInternal,             // INTERNAL: a broken invariant of Quotient
 };
 

@@ -13,7 +13,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 
 namespace quotient::os {
@@ -78,6 +81,19 @@ bool ChildProcess::HasEnded() {
   int status = 0;
   if (!ending_.has_value() && waitpid(pid_, &status, WNOHANG) == pid_) ending_ = Decode(status);
   return ending_.has_value();
+}
+
+int64_t ChildProcess::AnonymousBytes() const {
+  const absl::StatusOr<std::string> status = ReadFile(absl::StrCat("/proc/", pid_, "/status"));
+  if (!status.ok()) return 0;
+  for (absl::string_view line : absl::StrSplit(*status, '\n')) {
+    int64_t kib = 0;
+    if (absl::ConsumePrefix(&line, "RssAnon:") && absl::ConsumeSuffix(&line, " kB") &&
+        absl::SimpleAtoi(line, &kib)) {
+      return kib << 10;
+    }
+  }
+  return 0;
 }
 
 void ChildProcess::Kill() const { kill(pid_, SIGKILL); }

@@ -37,12 +37,15 @@ class ChildProcess {
     int exit_status = -1;  // -1 if a signal ended it.
     int signal = 0;        // 0 if it ended by itself.
   };
+  pid_t pid() const { return pid_; }
   // Whether the process has ended.
   bool HasEnded();
   // Changes how many bytes of addresses the process may have, if it has limited itself to some
   // number, which stays the most. What it asks for beyond them fails in it. What it has already, it
   // keeps.
   void LimitAddresses(int64_t bytes);
+  // Bytes of memory that it takes now and that are no files' pages; 0 if the system does not tell.
+  int64_t AnonymousBytes() const;
   // Kills it, for another thread than the one that this object is for, while that one calls nothing
   // else.
   void Kill() const;

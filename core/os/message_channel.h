@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -34,6 +35,9 @@ class MessageChannel {
   // Waits until there is something to receive, or the other end is gone. DEADLINE_EXCEEDED leaves
   // the channel as it is.
   absl::Status AwaitInput(int64_t deadline_ns);
+
+  // The other end sees that this one is gone.
+  void Close() { socket_.Close(); }
 
  private:
   // Waits until the socket is ready for `events` of poll.

@@ -32,8 +32,27 @@ struct Lane::Task {
   absl::Notification done;
 };
 
+// A turn among the lanes of all processes. Whoever waits has the lock of the next one meanwhile, so
+// that a lane that ends its turn cannot begin another one before.
+class Lane::Turn {
+ public:
+  explicit Turn(Lane* lane) {
+    if (!lane->lock_file_.valid()) return;
+    lane->waits_ = true;
+    std::optional<FileLock> next;
+    if (lane->next_file_.valid()) next.emplace(lane->next_file_.get());
+    lock_.emplace(lane->lock_file_.get());
+    lane->waits_ = false;
+  }
+
+ private:
+  std::optional<FileLock> lock_;
+};
+
 Lane::Lane(const std::string& lock_file)
-    : lock_file_(OpenLock(lock_file)), thread_([this] { RunTasks(); }) {}
+    : lock_file_(OpenLock(lock_file)),
+      next_file_(lock_file_.valid() ? OpenLock(lock_file + ".next") : os::Fd()),
+      thread_([this] { RunTasks(); }) {}
 
 Lane::~Lane() {
   const absl::MutexLock lock(&mutex_);
@@ -83,14 +102,14 @@ void Lane::Await(Task& task) {
 
 void Lane::RunTasks() {
   while (Task* const task = Next()) {
-    std::optional<FileLock> lock;
-    if (lock_file_.valid()) lock.emplace(lock_file_.get());
-    try {
-      task->work();
-    } catch (...) {
-      task->thrown = std::current_exception();
+    {
+      const Turn turn(this);
+      try {
+        task->work();
+      } catch (...) {
+        task->thrown = std::current_exception();
+      }
     }
-    lock.reset();
     task->done.Notify();
   }
 }

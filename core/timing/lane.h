@@ -11,6 +11,7 @@
 //
 // Lanes of several processes exclude each other by a file.
 
+#include <atomic>
 #include <deque>
 #include <string>
 #include <thread>
@@ -26,8 +27,10 @@ namespace quotient::timing {
 // Thread-safe.
 class Lane {
  public:
-  // `lock_file` is made if it is missing; lanes with the same one take turns, task by task. If it is
-  // empty, or cannot be opened, the lane takes turns with no other.
+  // Lanes of all processes with the same `lock_file` take turns, task by task and in the order in
+  // which they ask; what is urgent in one is not so in the others. The file, and another one beside
+  // it, are made if they are missing. If the name is empty, or they cannot be opened, the lane
+  // takes turns with no other.
   explicit Lane(const std::string& lock_file = "");
   // No call of Run may be in progress.
   ~Lane();
@@ -43,6 +46,8 @@ class Lane {
   // Whether a caller waits in RunUrgent. Work that takes long should check this now and then, and
   // leave the rest of what it does for later.
   bool HasUrgent() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether a lane of another process has its turn while this one has something to do.
+  bool waits() const { return waits_; }
 
   // While one exists, what runs in the lane would be disturbed by computations on other threads.
   class Quiet {
@@ -75,8 +80,12 @@ class Lane {
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   int num_quiet_ ABSL_GUARDED_BY(mutex_) = 0;  // The number of Quiet objects.
 
+  class Turn;
   const os::Fd lock_file_;  // Not valid if there is none.
-  std::jthread thread_;     // Declared last: uses all of the above.
+  const os::Fd next_file_;  // Locked by the lane that is next; valid if lock_file_ is.
+  std::atomic<bool> waits_ = false;
+
+  std::jthread thread_;  // Declared last: uses all of the above.
 };
 
 }  // namespace quotient::timing

@@ -48,8 +48,8 @@ const Flag kFlags[] = {
      "stored files are read so fast, again and again, to find damage; 0: not at all"},
     {"max-job-seconds", "N", &ServerFlags::max_job_seconds, "a job is stopped after this long"},
     {"max-silent-seconds", "N", &ServerFlags::max_silent_seconds,
-     "a job that makes no progress for this long is taken to hang; its process is ended, and the "
-     "job is tried again"},
+     "a job that makes no progress for this long, beside its budget, is taken to hang; its process "
+     "is ended, and the job is tried again; 0: no limit"},
     {"checkpoint-seconds", "N", &ServerFlags::checkpoint_seconds,
      "a killed job loses so much of its search, and the step in hand; 0: all of it"},
     {"endpoint-grace-seconds", "N", &ServerFlags::endpoint_grace_seconds,

@@ -56,13 +56,13 @@ class JobMeter : public jobs::JobObserver {
 
  private:
   static absl::string_view AttemptEnd(const jobs::Transition& transition) {
+    if (transition.to == JobState::kCancelled && transition.actor == "worker") return "cancelled";
     for (const char* reason : {"interrupted", "storage_down", "process_died"}) {
       if (transition.reason == reason) return reason;
     }
     if (transition.actor == "recovery") return "lease_lost";
     if (transition.reason == ReasonName(Reason::kPoisoned)) return "process_died";
     if (transition.reason == ReasonName(Reason::kDeviceLost)) return "device_lost";
-    if (transition.to == JobState::kCancelled) return "cancelled";
     return transition.to == JobState::kQueued ? "drained" : "finished";
   }
 
@@ -119,9 +119,9 @@ class MeteredRunner : public worker::JobRunner {
     return result;
   }
 
-  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model,
-                                      const std::string& name) override {
-    return runner_.Inspect(model, name);
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model, const std::string& name,
+                                      absl::FunctionRef<bool()> is_wanted) override {
+    return runner_.Inspect(model, name, is_wanted);
   }
 
  private:

@@ -11,7 +11,7 @@
 
 namespace quotient::rpc {
 
-grpc::Status ModelService::InspectModel(grpc::ServerContext* /*context*/,
+grpc::Status ModelService::InspectModel(grpc::ServerContext* context,
                                         const v1::InspectModelRequest* request,
                                         v1::InspectModelResponse* response) {
   const absl::StatusOr<jobs::Manifest> model = jobs::FromProto(request->model());
@@ -20,7 +20,8 @@ grpc::Status ModelService::InspectModel(grpc::ServerContext* /*context*/,
     return ToGrpc(MakeError(Reason::kQueueFull, "too many models are being inspected"));
   }
   const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
-  absl::StatusOr<std::string> summary = runner_.Inspect(*model, request->model_name());
+  absl::StatusOr<std::string> summary =
+      runner_.Inspect(*model, request->model_name(), [context] { return !context->IsCancelled(); });
   if (!summary.ok()) return ToGrpc(summary.status());
   response->set_summary_json(*std::move(summary));
   return grpc::Status::OK;

@@ -67,8 +67,9 @@ class CoreRunner : public worker::JobRunner {
     return Store(*result, device);
   }
 
-  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,
-                                      const std::string& name) override {
+  // The process ends with the other end's wish for an answer.
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest, const std::string& name,
+                                      absl::FunctionRef<bool()> /*is_wanted*/) override {
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(manifest, name));
     absl::StatusOr<std::string> summary = optimize::Inspect(model.files);
     QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
@@ -146,7 +147,8 @@ class CoreRunner : public worker::JobRunner {
 }  // namespace
 
 std::unique_ptr<worker::JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
-                                         const timing::RuleStore* rule_store, const Clock* clock) {
+                                                 const timing::RuleStore* rule_store,
+                                                 const Clock* clock) {
   return std::make_unique<CoreRunner>(blobs, devices, rule_store, clock);
 }
 

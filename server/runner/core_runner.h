@@ -21,6 +21,7 @@ namespace quotient::runner {
 // STORAGE_DOWN if results cannot be stored.
 // Jobs leave what their rules did in `rule_store`, which may be null.
 std::unique_ptr<worker::JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
-                                         const timing::RuleStore* rule_store, const Clock* clock);
+                                                 const timing::RuleStore* rule_store,
+                                                 const Clock* clock);
 
 }  // namespace quotient::runner

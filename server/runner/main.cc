@@ -28,10 +28,10 @@ int Main() {
     std::fputs("quotient-job is started by quotientd alone\n", stderr);
     return 2;
   }
-  os::IgnoreRequestsToEnd();
+  os::EndWithStarter();
+  os::BlockRequestsToEnd();
   os::EndBeforeOthers(kScore);
-  os::MessageChannel channel(os::Fd(os::kChildSocket), kMostMessageBytes);
-  return Serve(channel);
+  return Serve(*new os::MessageChannel(os::Fd(os::kChildSocket), kMostMessageBytes));
 }
 
 }  // namespace

@@ -17,23 +17,33 @@
 #include "core/os/message_channel.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
+#include "server/jobs/awake_clock.h"
 #include "server/jobs/convert.h"
 
 namespace quotient::runner {
 namespace {
 
-// Between two looks at whether the job was cancelled.
+// Between two looks at whether the job was cancelled, and at the memory of the process.
 constexpr int64_t kLookNs = 100'000'000;
-// How long a process may take to send the rest of a message, and to end when it has sent the last.
+constexpr int64_t kMemoryLookNs = 500'000'000;
+// How long a process may take to send or take the rest of a message.
 constexpr int64_t kMessageNs = 60'000'000'000;
+// How long it may take to end when it has sent the last one, and when its socket was closed.
 constexpr double kLastSeconds = 10;
+constexpr double kClosedSeconds = 1;
+
+int64_t Soon() { return Clock::System().NowNs() + kMessageNs; }
 
 std::string TextOf(const os::ChildProcess::Ending& ending) {
   if (ending.exit_status == kExitOutOfMemory) return "had no memory left";
   if (ending.signal == 0) return absl::StrCat("ended with status ", ending.exit_status);
-  const char* const hint = ending.signal == SIGKILL ? "; perhaps the machine had no memory left" : "";
   return absl::StrCat("was ended by signal ", ending.signal, " (", strsignal(ending.signal), ")",
-                      hint);
+                      ending.signal == SIGKILL ? "; perhaps the machine had no memory left" : "");
+}
+
+// The program does not work, such as for want of a library.
+absl::Status NotStarted(const std::string& program, absl::string_view what) {
+  return MakeError(Reason::kStorageDown, absl::StrCat(program, " ", what, " before it began"));
 }
 
 absl::Status Poisoned(absl::string_view what) {
@@ -43,59 +53,83 @@ absl::Status Poisoned(absl::string_view what) {
 // A process that serves one request. For one thread.
 class Process {
  public:
+  // Called while there is no news. Returns why the process must not go on.
+  using OnLook = absl::FunctionRef<absl::Status()>;
   using OnEvent = absl::FunctionRef<void(const v1::Event&)>;
 
   static absl::StatusOr<std::unique_ptr<Process>> Start(const ProcessSettings& settings,
-                                                        const Clock& clock,
+                                                        const Clock* clock,
                                                         const v1::Request& request) {
     QUOTIENT_ASSIGN_OR_RETURN(os::SocketPair sockets, os::MakeSocketPair());
     QUOTIENT_ASSIGN_OR_RETURN(
         auto child,
         os::ChildProcess::Start(settings.program, {}, settings.environment, sockets.theirs));
+    sockets.theirs.Close();
     std::unique_ptr<Process> process(
         new Process(settings, clock, std::move(child), std::move(sockets.ours)));
-    sockets.theirs.Close();
-    // If this fails, the process is gone, which the first look at it tells.
-    process->Tell(request.SerializeAsString());
+    QUOTIENT_RETURN_IF_ERROR(process->Tell(request.SerializeAsString()));
     return process;
   }
 
-  // Blocks until the request is served. Everything that happens before that is handed on.
-  absl::StatusOr<v1::Ended> Await(const StopCondition& stop, OnEvent on_event) {
-    heard_ns_ = clock_.NowNs();
+  // Lets the process end in order, or kills it.
+  ~Process() {
+    channel_.Close();
+    child_->End(kClosedSeconds);
+    settings_.on_end(child_->pid());
+  }
+
+  // POISONED if the process does not take the message.
+  absl::Status Tell(absl::string_view message) {
+    const absl::Status sent = channel_.Send(message, Soon());
+    if (sent.ok()) return sent;
+    return absl::IsUnavailable(sent) ? Died() : Poisoned("does not take what it is told");
+  }
+
+  // Blocks until the request is served. It may be silent for so long.
+  absl::StatusOr<v1::Ended> Await(double silent_seconds, OnLook on_look, OnEvent on_event) {
+    int64_t heard_ms = awake_.NowMs();
     for (;;) {
       QUOTIENT_ASSIGN_OR_RETURN(const std::optional<v1::Event> event, Next());
       if (event.has_value()) {
-        heard_ns_ = clock_.NowNs();
+        has_begun_ = true;
         if (event->has_ended()) return Finished(event->ended());
         on_event(*event);
+        heard_ms = awake_.NowMs();
+      } else if (1e-3 * static_cast<double>(awake_.NowMs() - heard_ms) > silent_seconds) {
+        return Poisoned(absl::StrFormat("made no progress for %.0f s", silent_seconds));
       }
-      QUOTIENT_RETURN_IF_ERROR(Watch(stop));
+      QUOTIENT_RETURN_IF_ERROR(on_look());
+      QUOTIENT_RETURN_IF_ERROR(CheckMemory());
     }
   }
 
+  // Milliseconds of the time that the server was not stopped.
+  int64_t AwakeMs() { return awake_.NowMs(); }
+
  private:
-  Process(const ProcessSettings& settings, const Clock& clock,
+  Process(const ProcessSettings& settings, const Clock* clock,
           std::unique_ptr<os::ChildProcess> child, os::Fd socket)
       : settings_(settings),
-        clock_(clock),
+        awake_(clock),
         child_(std::move(child)),
         channel_(std::move(socket), kMostMessageBytes) {}
 
-  void Tell(absl::string_view message) {
-    channel_.Send(message, clock_.NowNs() + kMessageNs).IgnoreError();
+  absl::Status Died() {
+    const std::string what = TextOf(child_->End(kLastSeconds));
+    return has_begun_ ? Poisoned(what) : NotStarted(settings_.program, what);
   }
 
   // Returns nothing if nothing has come for a while.
   absl::StatusOr<std::optional<v1::Event>> Next() {
-    const absl::Status input = channel_.AwaitInput(clock_.NowNs() + kLookNs);
-    if (absl::IsDeadlineExceeded(input)) return std::nullopt;
+    if (absl::IsDeadlineExceeded(channel_.AwaitInput(Clock::System().NowNs() + kLookNs))) {
+      return std::nullopt;
+    }
     std::string message;
     v1::Event event;
-    if (!input.ok() || !channel_.Receive(&message, clock_.NowNs() + kMessageNs).ok() ||
-        !event.ParseFromString(message)) {
-      return Poisoned(TextOf(child_->End(kLastSeconds)));
-    }
+    const absl::Status received = channel_.Receive(&message, Soon());
+    if (absl::IsUnavailable(received)) return Died();
+    if (absl::IsDeadlineExceeded(received)) return Poisoned("stopped in the middle of a message");
+    if (!received.ok() || !event.ParseFromString(message)) return Poisoned("sent what is no event");
     return event;
   }
 
@@ -105,35 +139,47 @@ class Process {
     return ended;
   }
 
-  // Tells the process to end when it has to. Returns why it must not go on.
-  absl::Status Watch(const StopCondition& stop) {
-    const int64_t now_ns = clock_.NowNs();
-    const StopReason reason = stop.Check();
-    if (reason != StopReason::kNone && !told_ns_.has_value()) told_ns_ = now_ns;
-    // Time may be up before it is cancelled.
-    if (reason == StopReason::kCancelled && !std::exchange(is_cancelled_, true)) {
-      told_ns_ = now_ns;
-      Tell(v1::Cancel().SerializeAsString());
-    }
-    if (told_ns_.has_value() && clock_.SecondsSince(*told_ns_) > settings_.end_seconds) {
-      const std::string what =
-          absl::StrFormat("did not end within %.0f s", settings_.end_seconds);
-      if (is_cancelled_) return MakeError(Reason::kCancelled, absl::StrCat("it ", what));
-      return MakeError(Reason::kRunBudget, absl::StrCat("the job's time was up, and it ", what));
-    }
-    if (clock_.SecondsSince(heard_ns_) > settings_.silent_seconds) {
-      return Poisoned(absl::StrFormat("made no progress for %.0f s", settings_.silent_seconds));
-    }
-    return absl::OkStatus();
+  absl::Status CheckMemory() {
+    const int64_t now_ns = Clock::System().NowNs();
+    if (now_ns - memory_look_ns_ < kMemoryLookNs) return absl::OkStatus();
+    memory_look_ns_ = now_ns;
+    if (child_->AnonymousBytes() <= settings_.most_bytes) return absl::OkStatus();
+    child_->Kill();
+    return Poisoned(absl::StrCat("took more than ", settings_.most_bytes >> 20, " MiB of memory"));
   }
 
   const ProcessSettings& settings_;
-  const Clock& clock_;
-  const std::unique_ptr<os::ChildProcess> child_;  // Is killed with this object.
+  jobs::AwakeClock awake_;
+  const std::unique_ptr<os::ChildProcess> child_;
   os::MessageChannel channel_;
-  int64_t heard_ns_ = 0;            // When the last event came.
-  std::optional<int64_t> told_ns_;  // When it had to end.
-  bool is_cancelled_ = false;       // Whether it was told so.
+  bool has_begun_ = false;  // Whether it has sent anything.
+  int64_t memory_look_ns_ = 0;
+};
+
+// Tells the process when its job is cancelled, and gives it time to leave a checkpoint.
+class Canceller {
+ public:
+  Canceller(const StopCondition& stop, double end_seconds, Process* process)
+      : stop_(stop), end_seconds_(end_seconds), process_(*process) {}
+
+  absl::Status Look() {
+    if (!stop_.cancelled()) return absl::OkStatus();
+    if (!told_ms_.has_value()) {
+      told_ms_ = process_.AwakeMs();
+      return process_.Tell(v1::Cancel().SerializeAsString());
+    }
+    if (1e-3 * static_cast<double>(process_.AwakeMs() - *told_ms_) <= end_seconds_) {
+      return absl::OkStatus();
+    }
+    return MakeError(Reason::kCancelled,
+                     absl::StrFormat("the job's process did not end within %.0f s", end_seconds_));
+  }
+
+ private:
+  const StopCondition stop_;
+  const double end_seconds_;
+  Process& process_;
+  std::optional<int64_t> told_ms_;
 };
 
 class ProcessRunner : public worker::JobRunner {
@@ -143,29 +189,45 @@ class ProcessRunner : public worker::JobRunner {
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
                                       ProgressSink* progress, CheckpointSlot* checkpoint) override {
-    v1::Request request = NewRequest();
-    v1::Run& run = *request.mutable_run();
-    *run.mutable_job() = jobs::ToProto(job, std::nullopt);
-    run.set_most_seconds(settings_.most_seconds);
-    run.set_keeps_checkpoints(checkpoint != nullptr);
-    run.set_checkpoint_seconds(settings_.checkpoint_seconds);
-    if (checkpoint != nullptr) run.set_checkpoint(checkpoint->Load());
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const v1::Ended ended, Serve(request, stop, [&](const v1::Event& event) {
-          if (event.has_progress()) progress->Report(wire::FromProto(event.progress()));
-          if (event.has_checkpoint() && checkpoint != nullptr) checkpoint->Save(event.checkpoint());
-        }));
+    QUOTIENT_ASSIGN_OR_RETURN(const auto process,
+                              Process::Start(settings_, &clock_, RequestOf(job, checkpoint)));
+    Canceller canceller(stop, settings_.end_seconds, process.get());
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
+                              process->Await(
+                                  settings_.silent_seconds + job.spec.options.budget_seconds,
+                                  [&canceller] { return canceller.Look(); },
+                                  [&](const v1::Event& event) {
+                                    if (event.has_damaged_blob()) settings_.on_damage();
+                                    if (event.has_progress())
+                                      progress->Report(wire::FromProto(event.progress()));
+                                    if (event.has_checkpoint() && checkpoint != nullptr) {
+                                      checkpoint->Save(event.checkpoint());
+                                    }
+                                  }));
+    QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
     return jobs::FromProto(ended.result());
   }
 
-  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,
-                                      const std::string& name) override {
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest, const std::string& name,
+                                      absl::FunctionRef<bool()> is_wanted) override {
     v1::Request request = NewRequest();
     *request.mutable_inspect()->mutable_model() = jobs::ToProto(manifest);
     request.mutable_inspect()->set_name(wire::Utf8(name));
-    const StopCondition stop = StopCondition().WithBudget(clock_, settings_.inspect_seconds);
-    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
-                              Serve(request, stop, [](const v1::Event& /*event*/) {}));
+    QUOTIENT_ASSIGN_OR_RETURN(const auto process, Process::Start(settings_, &clock_, request));
+    const auto look = [&]() -> absl::Status {
+      if (!is_wanted()) return MakeError(Reason::kCancelled, "nobody waits for the description");
+      if (1e-3 * static_cast<double>(process->AwakeMs()) <= settings_.inspect_seconds) {
+        return absl::OkStatus();
+      }
+      return MakeError(Reason::kRunBudget, absl::StrFormat("the model was not read within %.0f s",
+                                                           settings_.inspect_seconds));
+    };
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended, process->Await(settings_.silent_seconds, look,
+                                                                    [this](const v1::Event& event) {
+                                                                      if (event.has_damaged_blob())
+                                                                        settings_.on_damage();
+                                                                    }));
+    QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
     return ended.summary_json();
   }
 
@@ -173,20 +235,20 @@ class ProcessRunner : public worker::JobRunner {
   v1::Request NewRequest() const {
     v1::Request request;
     *request.mutable_setup() = settings_.setup;
+    request.mutable_setup()->set_protocol(kProtocol);
     return request;
   }
 
-  // Returns how the request has ended, or why it has not been served.
-  absl::StatusOr<v1::Ended> Serve(const v1::Request& request, const StopCondition& stop,
-                                  Process::OnEvent on_event) const {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto process, Process::Start(settings_, clock_, request));
-    QUOTIENT_ASSIGN_OR_RETURN(v1::Ended ended,
-                              process->Await(stop, [&](const v1::Event& event) {
-                                if (event.has_damaged_blob()) settings_.on_damage();
-                                on_event(event);
-                              }));
-    QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
-    return ended;
+  v1::Request RequestOf(const jobs::Job& job, CheckpointSlot* checkpoint) const {
+    v1::Request request = NewRequest();
+    v1::Run& run = *request.mutable_run();
+    *run.mutable_job() = jobs::ToProto(job, std::nullopt);
+    run.set_most_seconds(settings_.most_seconds);
+    run.set_keeps_checkpoints(checkpoint != nullptr);
+    run.set_checkpoint_seconds(settings_.checkpoint_seconds);
+    if (checkpoint != nullptr) run.set_checkpoint(checkpoint->Load());
+    run.set_device_fingerprint(settings_.fingerprint_of(job.spec.options));
+    return request;
   }
 
   const ProcessSettings settings_;

@@ -10,11 +10,15 @@
 #include <string>
 
 #include "core/base/clock.h"
+#include "core/optimize/options.h"
 #include "core/os/environment.h"
 #include "server/runner/runner.pb.h"
 #include "server/worker/job_runner.h"
 
 namespace quotient::runner {
+
+// The version of the messages.
+inline constexpr int kProtocol = 1;
 
 // Checkpoints are in messages.
 inline constexpr uint32_t kMostMessageBytes = 256 << 20;
@@ -28,18 +32,28 @@ struct ProcessSettings {
   v1::Setup setup;
   double most_seconds = 3600;  // Of a job.
   double checkpoint_seconds = 30;
-  double inspect_seconds = 120;
-  // A process that has neither made progress nor left a checkpoint for so long is taken to hang.
+  double inspect_seconds = 60;
+  // A process that has neither made progress nor left a checkpoint for so long, beside the budget
+  // of its job, is taken to hang. A pause of the server does not count.
   double silent_seconds = 900;
-  // How long a process may take to end when it was told to, or its time is up.
+  // How much memory of its own a process may take. Where it runs out, a container is often ended as
+  // a whole, the server with it.
+  int64_t most_bytes = INT64_MAX;
+  // How long a process may take to end when it was cancelled.
   double end_seconds = 20;
-  // Is told of blobs that are found damaged, from any thread.
+  // What the server takes the device of a job for; empty if it does not know.
+  std::function<std::string(const optimize::Options&)> fingerprint_of = [](const auto&) {
+    return std::string();
+  };
+  // These are called from any thread: when a blob was found damaged, and when a process has ended.
   std::function<void()> on_damage = [] {};
+  std::function<void(int pid)> on_end = [](int /*pid*/) {};
 };
 
-// Borrows the clock, which must be Clock::System or one with its time. Beside what the job's
-// process returns, Run returns POISONED if the process has ended without a word or hangs,
-// RUN_BUDGET if it did not end when its time was up, and STORAGE_DOWN if it cannot be started.
+// Borrows the clock, by which silence is measured. Beside what the job's process returns, Run
+// returns POISONED if the process has ended without a word, hangs or takes too much memory, and
+// STORAGE_DOWN if it cannot be started or ends before it has begun; Inspect also returns
+// RUN_BUDGET.
 std::unique_ptr<worker::JobRunner> NewProcessRunner(ProcessSettings settings, const Clock* clock);
 
 }  // namespace quotient::runner

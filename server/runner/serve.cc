@@ -5,11 +5,11 @@
 
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/checkpoint_slot.h"
 #include "core/base/clock.h"
@@ -18,6 +18,8 @@
 #include "core/base/status_macros.h"
 #include "core/base/stop.h"
 #include "core/optimize/devices.h"
+#include "core/optimize/optimize.h"
+#include "core/os/child_setup.h"
 #include "core/os/environment.h"
 #include "core/os/memory.h"
 #include "core/timing/lane.h"
@@ -27,11 +29,18 @@
 #include "proto/wire/status.h"
 #include "server/jobs/convert.h"
 #include "server/runner/core_runner.h"
+#include "server/runner/process_runner.h"
 #include "server/runner/runner.pb.h"
 #include "server/store/disk/blob_store.h"
 
 namespace quotient::runner {
 namespace {
+
+constexpr double kProgressSeconds = 0.1;  // At least so long is between two of one phase.
+// The listener tells the server so often that another job measures.
+constexpr int64_t kWaitsNs = 5'000'000'000;
+// Of a checkpoint. What is larger is not kept.
+constexpr size_t kMostCheckpointBytes = kMostMessageBytes - (1 << 20);
 
 // Thread-safe.
 class Events {
@@ -40,8 +49,8 @@ class Events {
 
   void Send(const v1::Event& event) ABSL_LOCKS_EXCLUDED(mutex_) {
     const absl::MutexLock lock(&mutex_);
-    const absl::Status sent = channel_.Send(event.SerializeAsString(), os::kNever);
-    if (!sent.ok()) Log().error("the server is not told: {}", std::string(sent.message()));
+    // If this fails, the server is gone, which the listener sees, too.
+    channel_.Send(event.SerializeAsString(), os::kNever).IgnoreError();
   }
 
  private:
@@ -52,7 +61,14 @@ class Events {
 class SentProgress : public ProgressSink {
  public:
   explicit SentProgress(Events* events) : events_(*events) {}
+
   void Report(const Progress& progress) override {
+    // A search reports each simulation, and the server looks at each message.
+    if (progress.phase == phase_ && Clock::System().SecondsSince(last_ns_) < kProgressSeconds) {
+      return;
+    }
+    phase_ = progress.phase;
+    last_ns_ = Clock::System().NowNs();
     v1::Event event;
     *event.mutable_progress() = wire::ToProto(progress);
     events_.Send(event);
@@ -60,9 +76,11 @@ class SentProgress : public ProgressSink {
 
  private:
   Events& events_;
+  std::string phase_;
+  int64_t last_ns_ = 0;
 };
 
-// The server keeps what is saved.
+// The server keeps what is saved. It is durable a little later than Save returns.
 class SentCheckpoint : public CheckpointSlot {
  public:
   SentCheckpoint(const v1::Run& run, Events* events)
@@ -73,10 +91,14 @@ class SentCheckpoint : public CheckpointSlot {
     return Clock::System().SecondsSince(last_ns_) >= run_.checkpoint_seconds();
   }
   void Save(absl::string_view bytes) override {
+    last_ns_ = Clock::System().NowNs();
+    if (bytes.size() > kMostCheckpointBytes) {
+      Log().warn("a checkpoint of {} bytes is not kept", bytes.size());
+      return;
+    }
     v1::Event event;
     event.set_checkpoint(std::string(bytes));
     events_.Send(event);
-    last_ns_ = Clock::System().NowNs();
   }
 
  private:
@@ -89,13 +111,43 @@ class SentCheckpoint : public CheckpointSlot {
 class Workplace {
  public:
   static absl::StatusOr<std::unique_ptr<Workplace>> Open(const v1::Setup& setup, Events* events) {
+    QUOTIENT_RETURN_IF_ERROR(CheckBuild(setup));
     QUOTIENT_ASSIGN_OR_RETURN(auto timings, timing::OpenFileStore(setup.timings_path()));
     return std::unique_ptr<Workplace>(new Workplace(setup, std::move(timings), events));
   }
 
   worker::JobRunner& runner() { return *runner_; }
+  const timing::Lane& lane() const { return lane_; }
+
+  // DEVICE_LOST if the server takes the job's device for another one than it is here: a library or
+  // a driver was replaced since the server was started, and it would file results under the wrong
+  // key.
+  absl::Status CheckDevice(const optimize::Options& options, absl::string_view fingerprint) {
+    const absl::StatusOr<optimize::DeviceIdentity> device =
+        devices_.Identify(options.device, options.ThreadsToUse());
+    // That of a device that cannot be had is told by the run.
+    if (!device.ok() || fingerprint.empty() || device->fingerprint == fingerprint) {
+      return absl::OkStatus();
+    }
+    return MakeError(Reason::kDeviceLost, absl::StrCat("the device was '", fingerprint,
+                                                       "' when the server was started "
+                                                       "and is now '",
+                                                       device->fingerprint, "'"));
+  }
 
  private:
+  // The files of a program may be replaced while it runs. That is no job's fault, and ends when the
+  // server is started anew.
+  static absl::Status CheckBuild(const v1::Setup& setup) {
+    if (setup.protocol() == kProtocol && setup.engine_version() == optimize::EngineVersion()) {
+      return absl::OkStatus();
+    }
+    return MakeError(Reason::kStorageDown,
+                     absl::StrCat("quotient-job is of another build (", optimize::EngineVersion(),
+                                  ") than quotientd (", setup.engine_version(),
+                                  "), which has to be started anew"));
+  }
+
   Workplace(const v1::Setup& setup, std::unique_ptr<timing::TimingStore> timings, Events* events)
       : timings_(std::move(timings)),
         rules_(setup.rules_path()),
@@ -105,14 +157,14 @@ class Workplace {
                   .cache_directory = setup.compiled_path(),
                   .environment = os::ReadEnvironment(environ),
                   .takes_precedence = setup.takes_precedence()}),
-        blobs_(store::DiskBlobStore::Share(setup.blobs_path(),
-                                           {.max_blob_bytes = setup.max_blob_bytes(),
-                                            .min_free_bytes = setup.min_free_bytes()},
-                                           [events] {
-                                             v1::Event event;
-                                             event.set_damaged_blob(true);
-                                             events->Send(event);
-                                           })),
+        blobs_(store::DiskBlobStore::Share(
+            setup.blobs_path(),
+            {.max_blob_bytes = setup.max_blob_bytes(), .min_free_bytes = setup.min_free_bytes()},
+            [events] {
+              v1::Event event;
+              event.set_damaged_blob(true);
+              events->Send(event);
+            })),
         runner_(NewCoreRunner(blobs_.get(), &devices_, &rules_, &Clock::System())) {}
 
   const std::unique_ptr<timing::TimingStore> timings_;
@@ -123,40 +175,78 @@ class Workplace {
   const std::unique_ptr<worker::JobRunner> runner_;
 };
 
-absl::StatusOr<jobs::JobResult> RunJob(const v1::Run& run, worker::JobRunner& runner,
+// What the thread that listens uses. Lives until the process ends.
+struct Listening {
+  os::MessageChannel& channel;
+  Events& events;
+  CancelToken token;
+  absl::Mutex mutex;
+  const timing::Lane* lane ABSL_GUARDED_BY(mutex) = nullptr;  // Null if there is none.
+};
+
+// Tells the server that this job waits for another one, and so is silent for no fault of its own.
+void TellIfWaiting(Listening& listening) {
+  const absl::MutexLock lock(&listening.mutex);
+  if (listening.lane == nullptr || !listening.lane->waits()) return;
+  v1::Event event;
+  event.set_waits(true);
+  listening.events.Send(event);
+}
+
+// Sets the token when the server cancels. Ends the process when the server is gone, or wants it to
+// end at once.
+[[noreturn]] void Listen(Listening& listening) {
+  for (;;) {
+    const absl::Status input = listening.channel.AwaitInput(Clock::System().NowNs() + kWaitsNs);
+    if (absl::IsDeadlineExceeded(input)) {
+      TellIfWaiting(listening);
+      continue;
+    }
+    std::string message;
+    if (!listening.channel.Receive(&message, os::kNever).ok()) os::EndAsRequested();
+    listening.token.Cancel();
+  }
+}
+
+absl::StatusOr<jobs::JobResult> RunJob(const v1::Run& run, Workplace& workplace,
                                        const CancelToken& token, Events* events) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(run.job()));
+  QUOTIENT_RETURN_IF_ERROR(workplace.CheckDevice(job.spec.options, run.device_fingerprint()));
   const StopCondition stop = StopCondition(&token).WithBudget(Clock::System(), run.most_seconds());
   SentProgress progress(events);
   SentCheckpoint checkpoint(run, events);
-  return runner.Run(job, stop, &progress, run.keeps_checkpoints() ? &checkpoint : nullptr);
+  return workplace.runner().Run(job, stop, &progress,
+                                run.keeps_checkpoints() ? &checkpoint : nullptr);
 }
 
-absl::StatusOr<std::string> InspectModel(const v1::Inspect& inspect, worker::JobRunner& runner) {
+absl::StatusOr<std::string> InspectModel(const v1::Inspect& inspect, Workplace& workplace) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Manifest model, jobs::FromProto(inspect.model()));
-  return runner.Inspect(model, inspect.name());
+  return workplace.runner().Inspect(model, inspect.name(), [] { return true; });
 }
 
-absl::Status Answer(const v1::Request& request, const CancelToken& token, Events* events,
-                    v1::Ended* ended) {
-  QUOTIENT_ASSIGN_OR_RETURN(const auto workplace, Workplace::Open(request.setup(), events));
+absl::Status Answer(const v1::Request& request, Workplace& workplace, const CancelToken& token,
+                    Events* events, v1::Ended* ended) {
   if (request.has_run()) {
     QUOTIENT_ASSIGN_OR_RETURN(const jobs::JobResult result,
-                              RunJob(request.run(), workplace->runner(), token, events));
+                              RunJob(request.run(), workplace, token, events));
     *ended->mutable_result() = jobs::ToProto(result);
     return absl::OkStatus();
   }
   QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_summary_json(),
-                            InspectModel(request.inspect(), workplace->runner()));
+                            InspectModel(request.inspect(), workplace));
   return absl::OkStatus();
 }
 
-// Sets the token when the server cancels. Ends the process when the server is gone, since nobody
-// wants what it does.
-void Listen(os::MessageChannel& channel, CancelToken* token) {
-  std::string message;
-  while (channel.Receive(&message, os::kNever).ok()) token->Cancel();
-  _exit(EXIT_FAILURE);
+void SendLast(const absl::Status& status, v1::Ended ended, Events* events) {
+  v1::Event last;
+  *ended.mutable_status() = wire::ToProto(status);
+  *last.mutable_ended() = std::move(ended);
+  events->Send(last);
+}
+
+void SetLane(const timing::Lane* lane, Listening* listening) {
+  const absl::MutexLock lock(&listening->mutex);
+  listening->lane = lane;
 }
 
 }  // namespace
@@ -171,14 +261,26 @@ int Serve(os::MessageChannel& channel) {
   Log().flush_on(spdlog::level::info);
   os::DivideMemory(request.setup().jobs_at_once());
 
-  // Lives until the process ends, and so does the thread.
-  static CancelToken token;
-  std::thread([&channel] { Listen(channel, &token); }).detach();
-  Events events(&channel);
-  v1::Event last;
-  *last.mutable_ended()->mutable_status() =
-      wire::ToProto(Answer(request, token, &events, last.mutable_ended()));
-  events.Send(last);
+  // These and the thread live until the process ends.
+  auto& events = *new Events(&channel);
+  auto& listening = *new Listening{.channel = channel, .events = events};
+  std::thread([&listening] { Listen(listening); }).detach();
+  v1::Event begun;
+  begun.set_begun(true);
+  events.Send(begun);
+
+  const absl::StatusOr<std::unique_ptr<Workplace>> workplace =
+      Workplace::Open(request.setup(), &events);
+  if (!workplace.ok()) {
+    SendLast(workplace.status(), {}, &events);
+    return EXIT_SUCCESS;
+  }
+  SetLane(&(*workplace)->lane(), &listening);
+  v1::Ended ended;
+  const absl::Status status = Answer(request, **workplace, listening.token, &events, &ended);
+  SetLane(nullptr, &listening);
+  // Comes before the devices are closed, since that may fail, too.
+  SendLast(status, std::move(ended), &events);
   return EXIT_SUCCESS;
 }
 

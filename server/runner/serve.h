@@ -6,7 +6,8 @@
 
 namespace quotient::runner {
 
-// Returns the process's exit status. If the other end goes away, the process ends at once.
+// Returns the process's exit status. If the other end goes away, the process ends at once, as by
+// SIGTERM. The channel must live until the process ends.
 int Serve(os::MessageChannel& channel);
 
 }  // namespace quotient::runner

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/base/checkpoint_slot.h"
 #include "core/base/progress.h"
@@ -26,8 +27,9 @@ class JobRunner {
                                               CheckpointSlot* checkpoint) = 0;
 
   // Describes a model as JSON, without optimizing it. `name` is what the description calls it.
-  virtual absl::StatusOr<std::string> Inspect(const jobs::Manifest& model,
-                                              const std::string& name) = 0;
+  // Returns CANCELLED soon after `is_wanted`, which is called now and then, returns false.
+  virtual absl::StatusOr<std::string> Inspect(const jobs::Manifest& model, const std::string& name,
+                                              absl::FunctionRef<bool()> is_wanted) = 0;
 };
 
 }  // namespace quotient::worker

@@ -1,8 +1,11 @@
 """Servers and clients that die: nothing acknowledged is lost, and everybody learns what happened."""
 
+import contextlib
 import os
 import pathlib
+import resource
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -237,8 +240,8 @@ class FaultsTest(harness.TestCase):
         self.assertIsNone(server.process.poll())
 
     def test_a_job_that_hangs_does_not_hold_its_worker(self):
-        server = self.serve("--max-silent-seconds", "15")
-        job = self.submit("m.onnx")
+        server = self.serve("--max-silent-seconds", "10")
+        job = self.submit("m.onnx", "--budget", "5s")
         with self.running("watch", job, "--json") as watcher:
             harness.read_until(watcher.stdout, '"search"')
             os.kill(self.job_process(server), signal.SIGSTOP)
@@ -267,6 +270,19 @@ class FaultsTest(harness.TestCase):
             process = self.job_process(server)
             server.kill()
             harness.await_end(process)
+
+    def test_more_connections_than_a_shell_allows_files_leave_the_server_at_work(self):
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, before[1]))
+        try:
+            server = self.serve()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        host, port = server.address.split(":")
+        with contextlib.ExitStack() as connections:
+            for _ in range(100):
+                connections.enter_context(socket.create_connection((host, int(port))))
+            self.assert_code(self.quotient("jobs"), 0)
 
     def test_one_data_folder_has_one_server(self):
         server = self.serve()

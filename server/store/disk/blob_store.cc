@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -90,6 +91,19 @@ std::unique_ptr<DiskBlobStore> DiskBlobStore::Share(const std::string& path,
   return std::unique_ptr<DiskBlobStore>(new DiskBlobStore(path, limits, std::move(on_damage)));
 }
 
+std::string DiskBlobStore::NewIncoming() const {
+  return absl::StrCat(incoming(), "/", getpid(), ".", os::RandomId());
+}
+
+void DiskBlobStore::RemoveIncoming(int pid) const {
+  const std::string prefix = absl::StrCat(pid, ".");
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(incoming(), failure)) {
+    if (!absl::StartsWith(entry.path().filename().string(), prefix)) continue;
+    std::filesystem::remove(entry.path(), failure);
+  }
+}
+
 std::string DiskBlobStore::PathOf(const Digest& digest) const {
   const std::string hex = digest.Hex();
   return absl::StrCat(path_, "/", hex.substr(0, 2), "/", hex.substr(2, 2), "/", hex);
@@ -148,7 +162,7 @@ absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, Holds(id));
   if (present) return id;
   QUOTIENT_RETURN_IF_ERROR(CheckRoom(id.size_bytes));
-  const std::string file = absl::StrCat(incoming(), "/", os::RandomId());
+  const std::string file = NewIncoming();
   const auto remove = absl::MakeCleanup([&file] { unlink(file.c_str()); });
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(file, O_WRONLY | O_CREAT | O_EXCL));
   QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd, bytes, file));
@@ -228,7 +242,7 @@ absl::Status DiskBlobStore::CheckRoom(int64_t size_bytes) const {
 
 absl::Status DiskBlobStore::Probe(int64_t size_bytes) const {
   QUOTIENT_RETURN_IF_ERROR(CheckFree(size_bytes));
-  const std::string file = absl::StrCat(incoming(), "/", os::RandomId());
+  const std::string file = NewIncoming();
   const auto remove = absl::MakeCleanup([&file] { unlink(file.c_str()); });
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(file, O_WRONLY | O_CREAT | O_EXCL));
   QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd, "probe", file));

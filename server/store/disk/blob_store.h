@@ -34,7 +34,8 @@ class DiskBlobStore : public jobs::BlobStore {
   // that is found damaged, from any thread.
   static absl::StatusOr<std::unique_ptr<DiskBlobStore>> Open(
       const std::string& path, const DiskLimits& limits, std::function<void()> on_damage = [] {});
-  // The store of another process, which has opened it and lives longer.
+  // The store of another process, which has opened it, lives longer, and calls RemoveIncoming when
+  // this process has ended.
   static std::unique_ptr<DiskBlobStore> Share(const std::string& path, const DiskLimits& limits,
                                               std::function<void()> on_damage);
 
@@ -56,6 +57,8 @@ class DiskBlobStore : public jobs::BlobStore {
   void SetAside(const Digest& digest, const os::Fd& fd) ABSL_LOCKS_EXCLUDED(mutex_);
   // The first blob in the order of digests after this one; nothing if it is the last one.
   std::optional<Digest> Next(std::optional<Digest> after) const;
+  // Removes what a process that has ended left of blobs that it was writing.
+  void RemoveIncoming(int pid) const;
   // Removes damaged files that were set aside before `unix_ms`.
   void RemoveDamaged(int64_t unix_ms) const;
 
@@ -73,6 +76,8 @@ class DiskBlobStore : public jobs::BlobStore {
   // Verifies the blob unless that was done before.
   absl::Status VerifyOnce(const BlobId& id) ABSL_LOCKS_EXCLUDED(mutex_);
   std::string incoming() const { return path_ + "/incoming"; }
+  // A new name in that folder.
+  std::string NewIncoming() const;
   std::string damaged() const { return path_ + "/damaged"; }
 
   const std::string path_;

@@ -18,8 +18,7 @@ using quotient::testing::StatusIs;
 
 class MessageChannelTest : public ::testing::Test {
  protected:
-  MessageChannelTest()
-      : sockets_(*MakeSocketPair()), channel_(std::move(sockets_.ours), 8 << 20) {}
+  MessageChannelTest() : sockets_(*MakeSocketPair()), channel_(std::move(sockets_.ours), 8 << 20) {}
 
   static int64_t Soon() { return Clock::System().NowNs() + 50'000'000; }
   // Sends raw bytes from the other end.

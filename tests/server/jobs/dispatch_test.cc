@@ -193,7 +193,8 @@ TEST_F(DispatchTest, AJobThatItsProcessCannotFinishIsTriedAgainAndThenFailsWithT
     EXPECT_EQ(MustGet(id).state, JobState::kQueued);
     const Claimed claimed = MustClaim();
     ASSERT_OK(dispatch_->Lose(claimed.lease, "DEVICE_LOST", lost));
-    EXPECT_THAT(dispatch_->Lose(claimed.lease, "DEVICE_LOST", lost), StatusIs(absl::StatusCode::kAborted));
+    EXPECT_THAT(dispatch_->Lose(claimed.lease, "DEVICE_LOST", lost),
+                StatusIs(absl::StatusCode::kAborted));
   }
   EXPECT_EQ(MustGet(id).state, JobState::kFailed);
   EXPECT_THAT(MustGet(id).error, HasReason(Reason::kDeviceLost));

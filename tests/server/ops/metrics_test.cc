@@ -112,7 +112,14 @@ TEST_F(JobMetricsTest, EndsAreCountedByReason) {
   // It goes back to the queue, though no server is being stopped.
   const absl::Status gone = MakeError(Reason::kDeviceLost, "gone");
   ASSERT_OK(dispatch_->Lose(MustClaim().lease, "DEVICE_LOST", gone));
+  const absl::Status dead = MakeError(Reason::kPoisoned, "dead");
+  ASSERT_OK(dispatch_->Lose(MustClaim().lease, "process_died", dead));
+  const jobs::Claimed cancelled = MustClaim();
+  ASSERT_OK(admission_->Cancel(cancelled.job.id, ""));
+  ASSERT_OK(dispatch_->Lose(cancelled.lease, "process_died", dead));
   const std::string text = Text(*metrics_.registry());
+  EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"process_died\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"cancelled\"} 1"));
   EXPECT_THAT(text,
               HasSubstr("quotient_jobs_finished_total{reason=\"LIMIT_DIMS\",state=\"failed\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"finished\"} 1"));

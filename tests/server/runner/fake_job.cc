@@ -24,6 +24,7 @@ class FakeJob {
   int Serve() {
     v1::Request request;
     request.ParseFromString(Receive());
+    if (request.run().job().model_name() == "broken program") return 127;
     if (request.has_inspect()) return Describe(request.inspect());
     return Run(request.run());
   }
@@ -44,7 +45,11 @@ class FakeJob {
   }
 
   int Describe(const v1::Inspect& inspect) {
+    v1::Event begun;
+    begun.set_begun(true);
+    Send(begun);
     if (inspect.name() == "crash") raise(SIGKILL);
+    if (inspect.name() == "hang") return pause();
     v1::Event last;
     last.mutable_ended()->set_summary_json("{\"model\":\"" + inspect.name() + "\"}");
     return End(absl::OkStatus(), last);
@@ -60,7 +65,21 @@ class FakeJob {
     if (what == "out of memory") return kExitOutOfMemory;
     if (what == "noise") return channel_.Write("\xff\xff\xff\xff", os::kNever).ok() ? 0 : 1;
     if (what == "hang") return pause();
-    if (what == "damaged") event.set_damaged_blob(true), Send(event);
+    if (what == "hungry") {
+      const std::string taken(512 << 20, 'x');
+      return pause();
+    }
+    if (what == "waits") {
+      event.set_waits(true);
+      for (int i = 0; i < 10; ++i) {
+        usleep(100'000);
+        Send(event);
+      }
+    }
+    if (what == "damaged") {
+      event.set_damaged_blob(true);
+      Send(event);
+    }
     if (what == "wrong") return End(MakeError(Reason::kModelCyclic, "node 'x': a cycle"));
     if (what == "until cancelled") {
       Receive();

@@ -11,6 +11,7 @@
 #include "core/base/reason.h"
 #include "core/os/environment.h"
 #include "core/os/program_folder.h"
+#include "tests/server/support/fake_clock.h"
 #include "tests/support/memory_checkpoint.h"
 #include "tests/support/status_matchers.h"
 
@@ -25,10 +26,12 @@ struct RecordedProgress : ProgressSink {
   void Report(const Progress& progress) override {
     phases.push_back(progress.phase);
     if (cancels != nullptr) cancels->Cancel();
+    if (advances != nullptr) advances->AdvanceMs(3'600'000);
   }
 
   std::vector<std::string> phases;
-  CancelToken* cancels = nullptr;  // Is cancelled when there is progress.
+  CancelToken* cancels = nullptr;          // Is cancelled when there is progress.
+  testing::FakeClock* advances = nullptr;  // An hour passes then.
 };
 
 class ProcessRunnerTest : public ::testing::Test {
@@ -45,10 +48,12 @@ class ProcessRunnerTest : public ::testing::Test {
     jobs::Job job{.id = "job 1"};
     job.spec.model_name = what;
     job.spec.model.graph = BlobId::Of("model");
-    return NewProcessRunner(settings_, &Clock::System())->Run(job, stop, &progress_, &checkpoint_);
+    job.spec.options.budget_seconds = 0;
+    return NewProcessRunner(settings_, clock_)->Run(job, stop, &progress_, &checkpoint_);
   }
 
   ProcessSettings settings_;
+  const Clock* clock_ = &Clock::System();
   int damaged_ = 0;
   RecordedProgress progress_;
   testing::MemoryCheckpoint checkpoint_{"a checkpoint"};
@@ -69,13 +74,19 @@ TEST_F(ProcessRunnerTest, AProcessThatDiesPoisonsItsJobOnly) {
   EXPECT_THAT(Run("crash"), HasReason(Reason::kPoisoned, HasSubstr("signal 11")));
   EXPECT_THAT(Run("exit"), HasReason(Reason::kPoisoned, HasSubstr("status 5")));
   EXPECT_THAT(Run("out of memory"), HasReason(Reason::kPoisoned, HasSubstr("no memory left")));
-  EXPECT_THAT(Run("noise"), HasReason(Reason::kPoisoned));
+  EXPECT_THAT(Run("noise"), HasReason(Reason::kPoisoned, HasSubstr("sent what is no event")));
   EXPECT_OK(Run("works"));
 }
 
 TEST_F(ProcessRunnerTest, AProcessThatHangsIsEnded) {
   settings_.silent_seconds = 0.2;
   EXPECT_THAT(Run("hang"), HasReason(Reason::kPoisoned, HasSubstr("no progress for")));
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatTakesTooMuchMemoryIsEnded) {
+  settings_.most_bytes = 256 << 20;
+  EXPECT_THAT(Run("hungry"), HasReason(Reason::kPoisoned, HasSubstr("more than 256 MiB")));
+  EXPECT_OK(Run("works"));
 }
 
 TEST_F(ProcessRunnerTest, ACancelledProcessLeavesACheckpoint) {
@@ -91,8 +102,30 @@ TEST_F(ProcessRunnerTest, AProcessThatDoesNotEndWhenItIsToldToIsEnded) {
   token.Cancel();
   EXPECT_THAT(Run("hang", StopCondition(&token)),
               HasReason(Reason::kCancelled, HasSubstr("did not end within")));
-  const StopCondition late = StopCondition().WithBudget(Clock::System(), 0);
-  EXPECT_THAT(Run("hang", late), HasReason(Reason::kRunBudget, HasSubstr("time was up")));
+}
+
+TEST_F(ProcessRunnerTest, WhatIsReadyAfterTheDeadlineIsDelivered) {
+  EXPECT_OK(Run("works", StopCondition().WithBudget(Clock::System(), 0)));
+}
+
+TEST_F(ProcessRunnerTest, APauseIsNoSilence) {
+  settings_.silent_seconds = 60;
+  testing::FakeClock clock;
+  clock_ = &clock;
+  progress_.advances = &clock;
+  EXPECT_OK(Run("works"));
+}
+
+TEST_F(ProcessRunnerTest, WhoWaitsForAnotherJobDoesNotHang) {
+  settings_.silent_seconds = 0.3;
+  EXPECT_OK(Run("waits"));
+}
+
+TEST_F(ProcessRunnerTest, WhatAKilledProcessLeavesCanBeRemoved) {
+  int ended = 0;
+  settings_.on_end = [&ended](int pid) { ended = pid; };
+  EXPECT_FALSE(Run("crash").ok());
+  EXPECT_GT(ended, 0);
 }
 
 TEST_F(ProcessRunnerTest, DamagedBlobsAreCounted) {
@@ -100,17 +133,21 @@ TEST_F(ProcessRunnerTest, DamagedBlobsAreCounted) {
   EXPECT_EQ(damaged_, 1);
 }
 
-TEST_F(ProcessRunnerTest, AProgramThatIsNotThereIsNotTheJobsFault) {
+TEST_F(ProcessRunnerTest, AProgramThatDoesNotWorkIsNotTheJobsFault) {
+  EXPECT_THAT(Run("broken program"), HasReason(Reason::kStorageDown, HasSubstr("status 127")));
   settings_.program = "/no/such/program";
   EXPECT_THAT(Run("works"), HasReason(Reason::kStorageDown, HasSubstr("/no/such/program")));
 }
 
 TEST_F(ProcessRunnerTest, ModelsAreDescribed) {
-  const auto runner = NewProcessRunner(settings_, &Clock::System());
+  const auto runner = NewProcessRunner(settings_, clock_);
   const jobs::Manifest model{.graph = BlobId::Of("model"), .external_files = {}};
-  ASSERT_OK_AND_ASSIGN(const std::string summary, runner->Inspect(model, "works"));
+  const auto wanted = [] { return true; };
+  ASSERT_OK_AND_ASSIGN(const std::string summary, runner->Inspect(model, "works", wanted));
   EXPECT_EQ(summary, "{\"model\":\"works\"}");
-  EXPECT_THAT(runner->Inspect(model, "crash"), HasReason(Reason::kPoisoned));
+  EXPECT_THAT(runner->Inspect(model, "crash", wanted), HasReason(Reason::kPoisoned));
+  const auto unwanted = [] { return false; };
+  EXPECT_THAT(runner->Inspect(model, "hang", unwanted), HasReason(Reason::kCancelled));
 }
 
 }  // namespace

@@ -143,6 +143,18 @@ TEST_F(BlobStoreTest, WhatIsPutIsThereAfterReopening) {
   EXPECT_EQ(blob->bytes(), "hello");
 }
 
+TEST_F(BlobStoreTest, AProcessThatSharesAStoreLeavesNothingHalf) {
+  const auto store = Open();
+  const auto shared = DiskBlobStore::Share(dir_ / "blobs", {.min_free_bytes = 0}, [] {});
+  std::ofstream(dir_ / "blobs/incoming/12.half") << "hal";
+  std::ofstream(dir_ / "blobs/incoming/123.half") << "hal";
+  ASSERT_OK_AND_ASSIGN(const BlobId id, shared->Put("hello"));
+  EXPECT_OK(store->Open(id));
+  store->RemoveIncoming(12);
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "blobs/incoming/12.half"));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "blobs/incoming/123.half"));
+}
+
 TEST_F(BlobStoreTest, EqualBytesAreKeptOnce) {
   const auto store = Open();
   ASSERT_OK(store->Put("x"));

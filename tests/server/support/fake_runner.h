@@ -82,8 +82,8 @@ class FakeRunner : public worker::JobRunner {
     return result;
   }
 
-  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model,
-                                      const std::string& name) override {
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model, const std::string& name,
+                                      absl::FunctionRef<bool()> /*is_wanted*/) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto graph, blobs_.Open(model.graph));
     return absl::StrCat("{\"fake\":\"", name, "\"}\n");
   }
