@@ -67,7 +67,8 @@ if [ ! -e $build/build.ninja ]; then
   }
 fi
 ninja -C $build build.ninja cmake_object_order_depends_target_quotient_proto \
-  cmake_object_order_depends_target_quotient_ort_proto >/dev/null
+  cmake_object_order_depends_target_quotient_ort_proto \
+  cmake_object_order_depends_target_quotient_runner_proto >/dev/null
 
 # Files that differ from a revision, committed or not.
 changed_files() {

@@ -17,7 +17,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("quotientd", "quotient", "make_network")
-GENERATED = ("quotient_proto", "quotient_ort_proto")  # Libraries of headers that protoc makes.
+# Libraries of headers that protoc makes.
+GENERATED = ("quotient_proto", "quotient_ort_proto", "quotient_runner_proto")
 
 
 def run(*command, **options):

@@ -58,8 +58,12 @@ class Server:
             return page.read().decode()
 
     def kill(self):
+        """The processes of its jobs end with it, which may take a moment."""
+        jobs = descendants(self.process.pid, "quotient-job")
         self.process.kill()
         self.process.wait()
+        for job in jobs:
+            await_end(job)
 
     def stop(self):
         """SIGTERM; returns the exit status."""

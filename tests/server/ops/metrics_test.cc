@@ -114,6 +114,7 @@ TEST_F(JobMetricsTest, EndsAreCountedByReason) {
   ASSERT_OK(dispatch_->Lose(MustClaim().lease, "DEVICE_LOST", gone));
   const absl::Status dead = MakeError(Reason::kPoisoned, "dead");
   ASSERT_OK(dispatch_->Lose(MustClaim().lease, "process_died", dead));
+  MustSubmit(Request("c"));
   const jobs::Claimed cancelled = MustClaim();
   ASSERT_OK(admission_->Cancel(cancelled.job.id, ""));
   ASSERT_OK(dispatch_->Lose(cancelled.lease, "process_died", dead));
@@ -126,7 +127,7 @@ TEST_F(JobMetricsTest, EndsAreCountedByReason) {
   EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"drained\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"lease_lost\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"device_lost\"} 1"));
-  EXPECT_THAT(text, HasSubstr("quotient_job_queue_seconds_count 2"));
+  EXPECT_THAT(text, HasSubstr("quotient_job_queue_seconds_count 3"));
 }
 
 TEST_F(JobMetricsTest, StoreFailuresAreCountedButRefusalsAreNot) {
