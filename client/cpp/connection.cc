@@ -1,12 +1,22 @@
 #include "client/cpp/connection.h"
 
+#include <stdlib.h>
+
 #include "core/base/status_macros.h"
 
 namespace quotient::client {
 namespace {
 
+// While a retry pauses, no call looks at a connection that is being made; gRPC itself does so every
+// 5 s by default, so that a server that is back was found only then. gRPC reads the variable when
+// it is used for the first time in a process.
+void LookAtConnectionsOften() {
+  setenv("GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS", "200", /*overwrite=*/0);
+}
+
 // The keepalive times are those of server/rpc/server.cc.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  LookAtConnectionsOften();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
