@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,9 +33,9 @@
 #include "core/os/guarded_main.h"
 #include "core/os/memory.h"
 #include "core/os/openmp_environment.h"
-#include "core/os/program_folder.h"
 #include "core/os/random_id.h"
 #include "server/config/flags.h"
+#include "server/job_processes.h"
 #include "server/jobs/admission.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/dispatch.h"
@@ -54,7 +53,6 @@
 #include "server/rpc/model_service.h"
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
-#include "server/runner/process_runner.h"
 #include "server/signals.h"
 #include "server/store/disk/blob_scrubber.h"
 #include "server/store/disk/run_record.h"
@@ -65,19 +63,9 @@ namespace quotient {
 namespace {
 
 constexpr int kExitUsage = 2;
-// The share of the machine's memory that jobs may take. They plan with less (os::kShareToUse).
-constexpr double kShareOfJobs = 0.9;
 constexpr int64_t kUploadLifeMs = int64_t{24} * 3600 * 1000;
 constexpr int64_t kEmptyUploadLifeMs = int64_t{10} * 60 * 1000;
 constexpr int64_t kDamagedLifeMs = int64_t{7} * 24 * 3600 * 1000;
-
-os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
-  os::Environment environment = os::ReadEnvironment(environ);
-  if (!flags.onnxruntime.empty()) {
-    environment[kernels::onnxruntime::kLibraryVariable] = flags.onnxruntime;
-  }
-  return environment;
-}
 
 // The devices as this process sees them, to say what a job's device is. Nothing is timed here.
 struct KnownDevices {
@@ -143,50 +131,10 @@ struct Queue {
   jobs::Admission admission;
 };
 
-absl::StatusOr<std::string> FindJobProgram() {
-  std::string path = os::FindBesideProgram("quotient-job", {""});
-  if (!path.empty()) return path;
-  return absl::FailedPreconditionError(
-      absl::StrCat("this installation has no quotient-job in ", os::ProgramFolder()));
-}
-
-runner::ProcessSettings SettingsOfJobs(const config::ServerFlags& flags, const Stores& stores,
-                                       const std::string& program, optimize::Devices* devices,
-                                       ops::Metrics* metrics) {
-  runner::ProcessSettings settings{
-      .program = program,
-      .environment = EnvironmentOfDevices(flags),
-      .most_seconds = static_cast<double>(flags.max_job_seconds),
-      .checkpoint_seconds = static_cast<double>(flags.checkpoint_seconds),
-      .silent_seconds = flags.max_silent_seconds > 0 ? static_cast<double>(flags.max_silent_seconds)
-                                                     : std::numeric_limits<double>::infinity(),
-      .most_bytes = static_cast<int64_t>(kShareOfJobs * static_cast<double>(os::MemoryBytes())),
-      .fingerprint_of =
-          [devices](const optimize::Options& options) {
-            const auto device = devices->Identify(options.device, options.ThreadsToUse());
-            return device.ok() ? device->fingerprint : std::string();
-          },
-      .on_damage = [metrics] { metrics->Add(ops::MetricId::kDamagedBlobs, {}); },
-      .on_end = [blobs = stores.blobs.get()](int pid) { blobs->RemoveIncoming(pid); }};
-  settings.setup.set_blobs_path(stores.directory->blobs_path());
-  settings.setup.set_timings_path(stores.directory->timings_path());
-  settings.setup.set_rules_path(stores.directory->rules_path());
-  settings.setup.set_compiled_path(stores.directory->compiled_path());
-  if (flags.workers > 1) settings.setup.set_lane_path(stores.directory->lane_path());
-  settings.setup.set_max_blob_bytes(flags.max_blob_bytes);
-  settings.setup.set_min_free_bytes(flags.min_free_bytes);
-  settings.setup.set_jobs_at_once(static_cast<int32_t>(flags.workers));
-  settings.setup.set_takes_precedence(!flags.no_precedence);
-  settings.setup.set_log_level(flags.log_level);
-  settings.setup.set_engine_version(std::string(optimize::EngineVersion()));
-  return settings;
-}
-
 // The threads that run jobs, each in a process of its own.
 struct Workers {
-  // `program` is the path of quotient-job.
-  Workers(const config::ServerFlags& flags, const Stores& stores, const std::string& program,
-          optimize::Devices* devices, Queue* queue, ops::Metrics* metrics,
+  Workers(const config::ServerFlags& flags, const Stores& stores,
+          std::unique_ptr<worker::JobRunner> job_processes, Queue* queue, ops::Metrics* metrics,
           ops::Readiness* readiness)
       : storage(
             {},
@@ -196,12 +144,10 @@ struct Workers {
                  [readiness](bool up) {
                    readiness->Set(ops::Readiness::Obstacle::kStorage, !up);
                  }}),
-        processes(runner::NewProcessRunner(SettingsOfJobs(flags, stores, program, devices, metrics),
-                                           &Clock::System())),
+        processes(std::move(job_processes)),
         runner(ops::NewMeteredRunner(processes.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
-              .max_job_seconds = static_cast<double>(flags.max_job_seconds),
-              .checkpoint_seconds = static_cast<double>(flags.checkpoint_seconds)},
+              .keeps_checkpoints = flags.checkpoint_seconds > 0},
              {.ledger = &queue->ledger,
               .dispatch = &queue->dispatch,
               .checkpoints = &queue->checkpoints,
@@ -378,8 +324,9 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   Queue queue(flags, stores, present, &known.devices, &metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
-  QUOTIENT_ASSIGN_OR_RETURN(const std::string job_program, FindJobProgram());
-  Workers workers(flags, stores, job_program, &known.devices, &queue, &metrics, &readiness);
+  QUOTIENT_ASSIGN_OR_RETURN(auto processes,
+                            NewJobProcesses(flags, stores, &known.devices, &metrics));
+  Workers workers(flags, stores, std::move(processes), &queue, &metrics, &readiness);
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));

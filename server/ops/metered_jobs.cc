@@ -107,10 +107,11 @@ class MeteredRunner : public worker::JobRunner {
   MeteredRunner(worker::JobRunner* runner, const Clock* clock, Metrics* metrics)
       : runner_(*runner), clock_(*clock), metrics_(*metrics) {}
 
-  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
-                                      ProgressSink* progress, CheckpointSlot* checkpoint) override {
+  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const CancelToken& token,
+                                      ProgressSink* progress,
+                                      worker::KeptCheckpoint* checkpoint) override {
     PhaseTimer timer(progress, &clock_, &metrics_);
-    absl::StatusOr<jobs::JobResult> result = runner_.Run(job, stop, &timer, checkpoint);
+    absl::StatusOr<jobs::JobResult> result = runner_.Run(job, token, &timer, checkpoint);
     if (result.ok()) {
       const std::string library = kernels::DescribeDevice(result->device_fingerprint).library;
       metrics_.Add(MetricId::kJobResults, {report::OutcomeName(result->outcome),

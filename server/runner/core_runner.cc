@@ -1,5 +1,6 @@
 #include "server/runner/core_runner.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,14 +34,16 @@ absl::string_view BytesOf(const std::shared_ptr<const jobs::Blob>& blob) {
   return blob == nullptr ? absl::string_view() : blob->bytes();
 }
 
-class CoreRunner : public worker::JobRunner {
+class CoreRunner {
  public:
-  CoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
-             const timing::RuleStore* rule_store, const Clock* clock)
-      : blobs_(*blobs), devices_(*devices), rule_store_(rule_store), clock_(*clock) {}
+  explicit CoreRunner(const CoreTools& tools)
+      : blobs_(*tools.blobs),
+        devices_(*tools.devices),
+        rule_store_(tools.rule_store),
+        clock_(*tools.clock) {}
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
-                                      ProgressSink* progress, CheckpointSlot* checkpoint) override {
+                                      ProgressSink* progress, CheckpointSlot* checkpoint) const {
     const optimize::Options& options = job.spec.options;
     QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> snapshot,
                               LoadSnapshot(options.device));
@@ -67,9 +70,8 @@ class CoreRunner : public worker::JobRunner {
     return Store(*result, device);
   }
 
-  // The process ends with the other end's wish for an answer.
-  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest, const std::string& name,
-                                      absl::FunctionRef<bool()> /*is_wanted*/) override {
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,
+                                      const std::string& name) const {
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(manifest, name));
     absl::StatusOr<std::string> summary = optimize::Inspect(model.files);
     QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
@@ -146,10 +148,15 @@ class CoreRunner : public worker::JobRunner {
 
 }  // namespace
 
-std::unique_ptr<worker::JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
-                                                 const timing::RuleStore* rule_store,
-                                                 const Clock* clock) {
-  return std::make_unique<CoreRunner>(blobs, devices, rule_store, clock);
+absl::StatusOr<jobs::JobResult> RunJob(const CoreTools& tools, const jobs::Job& job,
+                                       const StopCondition& stop, ProgressSink* progress,
+                                       CheckpointSlot* checkpoint) {
+  return CoreRunner(tools).Run(job, stop, progress, checkpoint);
+}
+
+absl::StatusOr<std::string> InspectModel(const CoreTools& tools, const jobs::Manifest& model,
+                                         const std::string& name) {
+  return CoreRunner(tools).Inspect(model, name);
 }
 
 }  // namespace quotient::runner

@@ -1,14 +1,18 @@
 #pragma once
 
-// The JobRunner of the server: reads a job's blobs, calls core/optimize, and stores the results as
-// blobs. core_runner.cc is the only file of the server that runs the optimizer.
+// Reads a job's blobs, calls core/optimize, and stores the results as blobs. core_runner.cc is the
+// only file of the server that runs the optimizer.
 
-#include <memory>
+#include <string>
 
+#include "absl/status/statusor.h"
+#include "core/base/checkpoint_slot.h"
 #include "core/base/clock.h"
+#include "core/base/progress.h"
+#include "core/base/stop.h"
 #include "core/timing/rule_store.h"
 #include "server/jobs/blob_store.h"
-#include "server/worker/job_runner.h"
+#include "server/jobs/job.h"
 
 namespace quotient::optimize {
 class Devices;
@@ -16,12 +20,22 @@ class Devices;
 
 namespace quotient::runner {
 
-// Borrows all four. Budgets, phases and the deadlines of StopConditions must all go by `clock`.
-// Run returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs, and
-// STORAGE_DOWN if results cannot be stored.
-// Jobs leave what their rules did in `rule_store`, which may be null.
-std::unique_ptr<worker::JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
-                                                 const timing::RuleStore* rule_store,
-                                                 const Clock* clock);
+// All are borrowed. Budgets, phases and the deadlines of StopConditions must all go by `clock`.
+struct CoreTools {
+  jobs::BlobStore* blobs;
+  optimize::Devices* devices;
+  const timing::RuleStore* rule_store;  // Jobs leave what their rules did there. May be null.
+  const Clock* clock;
+};
+
+// Optimizes the job's model. Returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs,
+// and STORAGE_DOWN if results cannot be stored. `checkpoint` may be null.
+absl::StatusOr<jobs::JobResult> RunJob(const CoreTools& tools, const jobs::Job& job,
+                                       const StopCondition& stop, ProgressSink* progress,
+                                       CheckpointSlot* checkpoint);
+
+// Describes a model as JSON, without optimizing it. `name` is what the description calls it.
+absl::StatusOr<std::string> InspectModel(const CoreTools& tools, const jobs::Manifest& model,
+                                         const std::string& name);
 
 }  // namespace quotient::runner

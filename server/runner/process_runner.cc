@@ -159,11 +159,11 @@ class Process {
 // Tells the process when its job is cancelled, and gives it time to leave a checkpoint.
 class Canceller {
  public:
-  Canceller(const StopCondition& stop, double end_seconds, Process* process)
-      : stop_(stop), end_seconds_(end_seconds), process_(*process) {}
+  Canceller(const CancelToken& token, double end_seconds, Process* process)
+      : token_(token), end_seconds_(end_seconds), process_(*process) {}
 
   absl::Status Look() {
-    if (!stop_.cancelled()) return absl::OkStatus();
+    if (!token_.cancelled()) return absl::OkStatus();
     if (!told_ms_.has_value()) {
       told_ms_ = process_.AwakeMs();
       return process_.Tell(v1::Cancel().SerializeAsString());
@@ -176,7 +176,7 @@ class Canceller {
   }
 
  private:
-  const StopCondition stop_;
+  const CancelToken& token_;
   const double end_seconds_;
   Process& process_;
   std::optional<int64_t> told_ms_;
@@ -187,11 +187,12 @@ class ProcessRunner : public worker::JobRunner {
   ProcessRunner(ProcessSettings settings, const Clock* clock)
       : settings_(std::move(settings)), clock_(*clock) {}
 
-  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
-                                      ProgressSink* progress, CheckpointSlot* checkpoint) override {
+  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const CancelToken& token,
+                                      ProgressSink* progress,
+                                      worker::KeptCheckpoint* checkpoint) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto process,
                               Process::Start(settings_, &clock_, RequestOf(job, checkpoint)));
-    Canceller canceller(stop, settings_.end_seconds, process.get());
+    Canceller canceller(token, settings_.end_seconds, process.get());
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
                               process->Await(
                                   settings_.silent_seconds + job.spec.options.budget_seconds,
@@ -239,7 +240,7 @@ class ProcessRunner : public worker::JobRunner {
     return request;
   }
 
-  v1::Request RequestOf(const jobs::Job& job, CheckpointSlot* checkpoint) const {
+  v1::Request RequestOf(const jobs::Job& job, worker::KeptCheckpoint* checkpoint) const {
     v1::Request request = NewRequest();
     v1::Run& run = *request.mutable_run();
     *run.mutable_job() = jobs::ToProto(job, std::nullopt);

@@ -116,7 +116,12 @@ class Workplace {
     return std::unique_ptr<Workplace>(new Workplace(setup, std::move(timings), events));
   }
 
-  worker::JobRunner& runner() { return *runner_; }
+  CoreTools tools() {
+    return {.blobs = blobs_.get(),
+            .devices = &devices_,
+            .rule_store = &rules_,
+            .clock = &Clock::System()};
+  }
   const timing::Lane& lane() const { return lane_; }
 
   // DEVICE_LOST if the server takes the job's device for another one than it is here: a library or
@@ -164,15 +169,13 @@ class Workplace {
               v1::Event event;
               event.set_damaged_blob(true);
               events->Send(event);
-            })),
-        runner_(NewCoreRunner(blobs_.get(), &devices_, &rules_, &Clock::System())) {}
+            })) {}
 
   const std::unique_ptr<timing::TimingStore> timings_;
   const timing::RuleStore rules_;
   timing::Lane lane_;
   optimize::Devices devices_;
   const std::unique_ptr<store::DiskBlobStore> blobs_;
-  const std::unique_ptr<worker::JobRunner> runner_;
 };
 
 // What the thread that listens uses. Lives until the process ends.
@@ -208,32 +211,31 @@ void TellIfWaiting(Listening& listening) {
   }
 }
 
-absl::StatusOr<jobs::JobResult> RunJob(const v1::Run& run, Workplace& workplace,
-                                       const CancelToken& token, Events* events) {
+absl::StatusOr<jobs::JobResult> Serve(const v1::Run& run, Workplace& workplace,
+                                      const CancelToken& token, Events* events) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(run.job()));
   QUOTIENT_RETURN_IF_ERROR(workplace.CheckDevice(job.spec.options, run.device_fingerprint()));
   const StopCondition stop = StopCondition(&token).WithBudget(Clock::System(), run.most_seconds());
   SentProgress progress(events);
   SentCheckpoint checkpoint(run, events);
-  return workplace.runner().Run(job, stop, &progress,
-                                run.keeps_checkpoints() ? &checkpoint : nullptr);
+  return RunJob(workplace.tools(), job, stop, &progress,
+                run.keeps_checkpoints() ? &checkpoint : nullptr);
 }
 
-absl::StatusOr<std::string> InspectModel(const v1::Inspect& inspect, Workplace& workplace) {
+absl::StatusOr<std::string> Serve(const v1::Inspect& inspect, Workplace& workplace) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Manifest model, jobs::FromProto(inspect.model()));
-  return workplace.runner().Inspect(model, inspect.name(), [] { return true; });
+  return InspectModel(workplace.tools(), model, inspect.name());
 }
 
 absl::Status Answer(const v1::Request& request, Workplace& workplace, const CancelToken& token,
                     Events* events, v1::Ended* ended) {
   if (request.has_run()) {
     QUOTIENT_ASSIGN_OR_RETURN(const jobs::JobResult result,
-                              RunJob(request.run(), workplace, token, events));
+                              Serve(request.run(), workplace, token, events));
     *ended->mutable_result() = jobs::ToProto(result);
     return absl::OkStatus();
   }
-  QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_summary_json(),
-                            InspectModel(request.inspect(), workplace));
+  QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_summary_json(), Serve(request.inspect(), workplace));
   return absl::OkStatus();
 }
 

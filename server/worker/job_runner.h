@@ -1,30 +1,40 @@
 #pragma once
 
-// JobRunner runs the jobs that a worker has claimed. Implemented on top of the core, by decorators,
+// JobRunner runs the jobs that a worker has claimed. Implemented by server/runner, by decorators,
 // and by fakes in tests.
 
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "core/base/checkpoint_slot.h"
+#include "absl/strings/string_view.h"
 #include "core/base/progress.h"
 #include "core/base/stop.h"
 #include "server/jobs/job.h"
 
 namespace quotient::worker {
 
+// Where a job's checkpoint is kept. For one thread at a time.
+class KeptCheckpoint {
+ public:
+  virtual ~KeptCheckpoint() = default;
+  // The last checkpoint, which may be damaged; empty if there is none.
+  virtual std::string Load() = 0;
+  // Replaces it. If that fails, the previous one stays, and the job goes on.
+  virtual void Save(absl::string_view bytes) = 0;
+};
+
 // Thread-safe.
 class JobRunner {
  public:
   virtual ~JobRunner() = default;
 
-  // Optimizes the job's model and blocks until that is done. Returns CANCELLED soon after the
-  // token of `stop` is set. Resumes from the checkpoint in the slot if there is one, and saves new
-  // ones there. If `checkpoint` is null, none are used or made.
-  virtual absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
+  // Optimizes the job's model and blocks until that is done. Returns CANCELLED soon after `token`
+  // is set. Goes on from the checkpoint if there is one, and saves new ones. If `checkpoint` is
+  // null, none are used or made.
+  virtual absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const CancelToken& token,
                                               ProgressSink* progress,
-                                              CheckpointSlot* checkpoint) = 0;
+                                              KeptCheckpoint* checkpoint) = 0;
 
   // Describes a model as JSON, without optimizing it. `name` is what the description calls it.
   // Returns CANCELLED soon after `is_wanted`, which is called now and then, returns false.

@@ -1,33 +1,27 @@
 #pragma once
 
-// The checkpoint slot of a running job. Checkpoints are written only while the worker holds the
-// lease, and at a limited rate.
+// The checkpoint of a running job. It is replaced only while the worker holds the lease.
 
 #include <string>
 
-#include "core/base/checkpoint_slot.h"
-#include "core/base/clock.h"
 #include "server/jobs/checkpoints.h"
+#include "server/worker/job_runner.h"
 
 namespace quotient::worker {
 
-class LeasedCheckpoint : public CheckpointSlot {
+class LeasedCheckpoint : public KeptCheckpoint {
  public:
-  // `seconds` is the least time between checkpoints. Borrows `checkpoints` and `clock`.
-  LeasedCheckpoint(jobs::Checkpoints* checkpoints, const jobs::Lease& lease, double seconds,
-                   const Clock* clock);
+  // Borrows `checkpoints`.
+  LeasedCheckpoint(jobs::Checkpoints* checkpoints, const jobs::Lease& lease)
+      : checkpoints_(*checkpoints), lease_(lease) {}
 
   std::string Load() override;
-  bool Due() override { return clock_.SecondsSince(last_ns_) >= seconds_; }
-  // A failure is only logged; the job continues.
+  // A failure is only logged.
   void Save(absl::string_view bytes) override;
 
  private:
   jobs::Checkpoints& checkpoints_;
   const jobs::Lease lease_;
-  const double seconds_;
-  const Clock& clock_;
-  int64_t last_ns_;
 };
 
 }  // namespace quotient::worker

@@ -134,12 +134,9 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   // The keeper renews at once, and so also sees a cancellation that came before Register.
   LeaseKeeper keeper(dependencies_.dispatch, claimed.lease, settings_.renew_interval, &token);
   Sink sink(dependencies_.hub, claimed.lease);
-  const StopCondition stop =
-      StopCondition(&token).WithBudget(*dependencies_.clock, settings_.max_job_seconds);
-  LeasedCheckpoint checkpoint(dependencies_.checkpoints, claimed.lease,
-                              settings_.checkpoint_seconds, dependencies_.clock);
+  LeasedCheckpoint checkpoint(dependencies_.checkpoints, claimed.lease);
   const absl::StatusOr<jobs::JobResult> result = dependencies_.runner->Run(
-      job, stop, &sink, settings_.checkpoint_seconds > 0 ? &checkpoint : nullptr);
+      job, token, &sink, settings_.keeps_checkpoints ? &checkpoint : nullptr);
   const bool ours = keeper.Stop();
   Unregister(&token);
   LogOutcome(job.id, result.status(), dependencies_.clock->SecondsSince(start_ns));
@@ -153,7 +150,8 @@ void WorkerPool::WriteOutcome(const jobs::Claimed& claimed,
   const std::optional<Reason> reason = GetReason(result.status());
   if (reason == Reason::kDeviceLost) {
     Fail(result.status());  // Comes first, so that this process does not claim the job again.
-    WriteWithRetry(lease, [&] { return dispatch.Lose(lease, "DEVICE_LOST", result.status()); });
+    WriteWithRetry(lease,
+                   [&] { return dispatch.Lose(lease, ReasonName(*reason), result.status()); });
   } else if (reason == Reason::kPoisoned) {
     WriteWithRetry(lease, [&] { return dispatch.Lose(lease, "process_died", result.status()); });
   } else if (reason == Reason::kStorageDown) {

@@ -28,8 +28,7 @@ namespace quotient::worker {
 struct PoolSettings {
   // Number of jobs that run at once. With several, jobs disturb each other's kernel timings.
   int workers = 1;
-  double max_job_seconds = 3600;
-  double checkpoint_seconds = 30;  // Least time between checkpoints of a job; 0 disables them.
+  bool keeps_checkpoints = true;
   absl::Duration renew_interval = absl::Milliseconds(jobs::Dispatch::kLeaseMs / 3);
   // Pause after the job store has refused a result for the first time. It grows up to a limit.
   absl::Duration retry_interval = absl::Seconds(1);

@@ -28,8 +28,9 @@ def die_with_parent():
 class Server:
     """quotientd on a free port; the port stays the same when it is started again."""
 
-    def __init__(self, folder, *flags):
+    def __init__(self, folder, env, *flags):
         self.folder = pathlib.Path(folder)
+        self.env = dict(env)
         self.flags = flags
         self.address = "127.0.0.1:0"
         self.process = None
@@ -43,7 +44,7 @@ class Server:
             self.process = subprocess.Popen(
                 [BIN / "quotientd", "--listen", self.address, "--data-dir", self.folder / "data",
                  "--port-file", port_file, *self.flags],
-                stdout=log, stderr=log, preexec_fn=die_with_parent)
+                stdout=log, stderr=log, env=self.env, preexec_fn=die_with_parent)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not port_file.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -95,7 +96,7 @@ class TestCase(unittest.TestCase):
         self.env.pop("QUOTIENT_SERVER", None)
 
     def serve(self, *flags):
-        server = Server(self.folder, *flags)
+        server = Server(self.folder, self.env, *flags)
         self.addCleanup(server.kill)
         self.env["QUOTIENT_SERVER"] = server.address
         return server

@@ -178,7 +178,7 @@ class OnnxRuntimeTest(harness.TestCase):
             self.assertNotIn("Measured on", text)
             self.assertNotIn("is measured, but in no prediction", text)
 
-    def test_a_helper_that_was_killed_is_started_again(self):
+    def test_the_servers_own_helper_may_be_killed(self):
         server = self.serve()
         self.check_report(self.optimize())
         for helper in harness.descendants(server.process.pid, "quotient-ort"):
@@ -217,18 +217,38 @@ class OnnxRuntimeTest(harness.TestCase):
         # Nobody waits until a minute is over, which is the most that a run may take.
         self.assertLess(time.monotonic() - begun, 45)
 
-    def test_the_helper_ends_with_its_parent_and_leaves_nothing(self):
+    def test_helpers_end_with_the_server_and_leave_nothing(self):
         temporary = self.folder / "tmp"
         temporary.mkdir()
         self.env["TMPDIR"] = str(temporary)
         server = self.serve()
-        self.check_report(self.optimize())
-        (helper,) = harness.descendants(server.process.pid, "quotient-ort")
-        os.kill(helper, signal.SIGSTOP)
+        job = self.submit_endless()
+        with self.running("watch", job) as watching:
+            harness.read_until(watching.stderr, "baseline")
+        helpers = harness.descendants(server.process.pid, "quotient-ort")
+        self.assertGreaterEqual(len(helpers), 2)  # The server's own, and the job's.
+        self.assertGreaterEqual(len(list(temporary.iterdir())), 2)
+        for helper in helpers:
+            os.kill(helper, signal.SIGSTOP)
         server.kill()
-        os.kill(helper, signal.SIGCONT)
-        harness.await_end(helper)
+        for helper in helpers:
+            os.kill(helper, signal.SIGCONT)
+            harness.await_end(helper)
         self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_a_server_whose_library_was_replaced_ends_and_the_next_one_does_its_job(self):
+        library = self.folder / "library.so"
+        shutil.copy(harness.BIN.parent / "lib" / "libonnxruntime.so", library)
+        server = self.serve("--onnxruntime", str(library))
+        self.check_report(self.optimize())
+        self.other_build().rename(library)
+        submitted = self.quotient("submit", self.model, "--device", "onnxruntime", "--no-cache",
+                                  *BUDGET)
+        self.assert_code(submitted, 0)
+        self.assertEqual(server.process.wait(harness.PATIENCE_SECONDS), 1)
+        self.assertIn("when the server was started", server.log.read_text())
+        server.start()
+        self.assert_code(self.quotient("watch", submitted.out.strip()), 0)
 
     def test_a_library_that_is_missing_is_named(self):
         result = self.optimize("--local", "--onnxruntime", "/nowhere.so")

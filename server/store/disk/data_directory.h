@@ -3,7 +3,8 @@
 // The folder that holds all of a server's state, owned by one process at a time.
 //
 //   LOCK           held (flock) by the process that owns the folder
-//   LANE           held by the process of a job while it measures, see core/timing/lane.h
+//   LANE           held by the process of a job while it measures, see core/timing/lane.h, and
+//                  LANE.next by the next one; where several jobs run at once
 //   RUN            how that process ends, see run_record.h
 //   quotient.db    jobs
 //   blobs/         content, see blob_store.h

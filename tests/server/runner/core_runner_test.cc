@@ -26,7 +26,6 @@ class CoreRunnerTest : public ::testing::Test {
     auto blobs = store::DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
     EXPECT_OK(blobs);
     blobs_ = *std::move(blobs);
-    runner_ = NewCoreRunner(blobs_.get(), &devices_, /*rule_store=*/nullptr, &Clock::System());
   }
 
   absl::Status RunOn(const std::string& device) {
@@ -34,7 +33,11 @@ class CoreRunnerTest : public ::testing::Test {
     // There is no model: what is wrong with the device is found first.
     job.spec.model.graph = BlobId::Of("model");
     job.spec.options.device = device;
-    return runner_->Run(job, {}, nullptr, nullptr).status();
+    const CoreTools tools{.blobs = blobs_.get(),
+                          .devices = &devices_,
+                          .rule_store = nullptr,
+                          .clock = &Clock::System()};
+    return RunJob(tools, job, {}, nullptr, nullptr).status();
   }
   absl::Status RunOn(const BlobId& snapshot) { return RunOn("snapshot:" + snapshot.Text()); }
 
@@ -43,7 +46,6 @@ class CoreRunnerTest : public ::testing::Test {
   std::unique_ptr<timing::TimingStore> timings_ = timing::NewMemoryStore();
   timing::Lane lane_;
   optimize::Devices devices_{{.store = timings_.get(), .lane = &lane_}};
-  std::unique_ptr<worker::JobRunner> runner_;
 };
 
 TEST_F(CoreRunnerTest, ASnapshotThatIsGoneIsNamed) {

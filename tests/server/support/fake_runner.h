@@ -46,8 +46,9 @@ class FakeRunner : public worker::JobRunner {
     return found_;
   }
 
-  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
-                                      ProgressSink* progress, CheckpointSlot* checkpoint) override {
+  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const CancelToken& token,
+                                      ProgressSink* progress,
+                                      worker::KeptCheckpoint* checkpoint) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto model, blobs_.Open(job.spec.model.graph));
     progress->Report({.phase = "search", .original_cost_us = 20, .best_share = 0.5});
     const std::string found = checkpoint == nullptr ? "none" : checkpoint->Load();
@@ -57,7 +58,7 @@ class FakeRunner : public worker::JobRunner {
       ++runs_;
       found_.push_back(found);
     }
-    const absl::Status waited = Wait(stop);
+    const absl::Status waited = Wait(token);
     if (checkpoint != nullptr && !waited.ok()) {
       checkpoint->Save(absl::StrCat("stopped by ", job.lease_epoch));
     }
@@ -90,10 +91,10 @@ class FakeRunner : public worker::JobRunner {
 
  private:
   // The token has no way of waking anybody, so it is looked at now and then.
-  absl::Status Wait(const StopCondition& stop) {
+  absl::Status Wait(const CancelToken& token) {
     absl::MutexLock lock(&mutex_);
     while (!released_) {
-      if (stop.ShouldStop()) return MakeError(Reason::kCancelled, "stopped");
+      if (token.cancelled()) return MakeError(Reason::kCancelled, "stopped");
       mutex_.AwaitWithTimeout(absl::Condition(&released_), absl::Milliseconds(5));
     }
     return absl::OkStatus();

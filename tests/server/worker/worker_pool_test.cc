@@ -1,7 +1,6 @@
 #include "server/worker/worker_pool.h"
 
 #include "absl/synchronization/notification.h"
-#include "server/worker/leased_checkpoint.h"
 #include "tests/server/support/fake_runner.h"
 #include "tests/server/support/faulty_stores.h"
 #include "tests/server/support/queue_fixture.h"
@@ -39,10 +38,10 @@ class WorkerPoolTest : public QueueTest {
     mutex.Await(absl::Condition(&reached));
   }
 
-  std::unique_ptr<WorkerPool> StartPool(int workers = 1, double checkpoint_seconds = 30) {
+  std::unique_ptr<WorkerPool> StartPool(int workers = 1, bool keeps_checkpoints = true) {
     auto pool = std::make_unique<WorkerPool>(
         PoolSettings{.workers = workers,
-                     .checkpoint_seconds = checkpoint_seconds,
+                     .keeps_checkpoints = keeps_checkpoints,
                      .renew_interval = absl::Milliseconds(10),
                      .retry_interval = absl::Milliseconds(1)},
         WorkerPool::Dependencies{.ledger = ledger_.get(),
@@ -275,22 +274,9 @@ TEST_F(WorkerPoolTest, ACheckpointGoesWithItsJob) {
 
 TEST_F(WorkerPoolTest, CheckpointsCanBeTurnedOff) {
   runner_.Release();
-  const auto pool = StartPool(1, /*checkpoint_seconds=*/0);
+  const auto pool = StartPool(1, /*keeps_checkpoints=*/false);
   AwaitState(MustSubmit(Request("model")).job.id, JobState::kSucceeded);
   EXPECT_THAT(runner_.found(), ElementsAre("none"));
-}
-
-TEST_F(WorkerPoolTest, ACheckpointIsDueEverySoOften) {
-  MustSubmit(Request("model"));
-  LeasedCheckpoint slot(checkpoints_.get(), MustClaim().lease, 30, &clock_);
-  EXPECT_FALSE(slot.Due());
-  clock_.AdvanceMs(29'999);
-  EXPECT_FALSE(slot.Due());
-  clock_.AdvanceMs(1);
-  EXPECT_TRUE(slot.Due());
-  slot.Save("x");
-  EXPECT_FALSE(slot.Due());
-  EXPECT_EQ(slot.Load(), "x");
 }
 
 }  // namespace
