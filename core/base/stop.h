@@ -2,6 +2,10 @@
 
 // Tells every long-running stage when to end: on request, or when time is up. Why it ended is a
 // value, not an error.
+//
+// There are two requests. Cancel wants no result: everything ends. Finish wants the result that can
+// be had soon: what works within a budget ends as if the budget were used up, and what has to be
+// done all the same goes on.
 
 #include <atomic>
 #include <cstdint>
@@ -42,41 +46,55 @@ inline absl::string_view StopReasonName(StopReason reason) {
   return "none";
 }
 
-// Set once to request that work end; read by the workers. Thread-safe.
+// Set to request that work end; read by the workers. A request cannot be taken back. Thread-safe.
 class CancelToken {
  public:
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  void Finish() { finishing_.store(true, std::memory_order_relaxed); }
+  bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> cancelled_{false};
+  std::atomic<bool> finishing_{false};
 };
 
-// A token and a deadline. Cheap to copy. Borrows the token, which may be null, and the clock.
+// A token and a deadline. Cheap to copy. Borrows the token, which may be null, and the clock. Only
+// conditions of a budget (WithBudget) heed CancelToken::Finish.
 class StopCondition {
  public:
   // Never stops.
   StopCondition() = default;
   StopCondition(const CancelToken* token, const Clock& clock, int64_t deadline_ns)
       : token_(token), clock_(&clock), deadline_ns_(deadline_ns) {}
+  // Stops `seconds` from now, too.
+  static StopCondition Within(const CancelToken* token, const Clock& clock, double seconds) {
+    StopCondition stop = StopCondition(token).WithBudget(clock, seconds);
+    stop.is_of_budget_ = false;
+    return stop;
+  }
   // Stops only when the token is set.
   explicit StopCondition(const CancelToken* token) : token_(token) {}
 
   // The same token, with a deadline `seconds` from now unless this one's is earlier.
   StopCondition WithBudget(const Clock& clock, double seconds) const {
-    int64_t deadline = deadline_ns_;
+    StopCondition within = *this;
+    within.clock_ = &clock;
+    within.is_of_budget_ = true;
     if (seconds < 1e9) {
       const int64_t own = clock.NowNs() + static_cast<int64_t>(seconds * 1e9);
-      if (own < deadline) deadline = own;
+      if (own < deadline_ns_) within.deadline_ns_ = own;
     }
-    return StopCondition(token_, clock, deadline);
+    return within;
   }
 
   // The same token, with the first of `parts` equal parts of the remaining time.
   StopCondition Share(int64_t parts) const {
-    if (deadline_ns_ == kNever) return *this;
+    StopCondition share = *this;
+    if (deadline_ns_ == kNever) return share;
     const int64_t now = clock_->NowNs();
-    return StopCondition(token_, *clock_, now + (deadline_ns_ - now) / parts);
+    share.deadline_ns_ = now + (deadline_ns_ - now) / parts;
+    return share;
   }
 
   // The same with the deadline, if there is one, moved `seconds` earlier.
@@ -86,17 +104,25 @@ class StopCondition {
     return earlier;
   }
 
-  // The same token without a deadline.
-  StopCondition WithoutDeadline() const { return StopCondition(token_); }
+  // The same token without a deadline, for what has to be done even when time is up: neither this
+  // nor a budget that it is given heeds CancelToken::Finish.
+  StopCondition WithoutDeadline() const {
+    StopCondition late(token_);
+    late.is_late_ = true;
+    return late;
+  }
 
   // Returns kNone, kCancelled or kDeadline.
   StopReason Check() const {
     if (token_ != nullptr && token_->cancelled()) return StopReason::kCancelled;
+    if (is_of_budget_ && !is_late_ && finishing()) return StopReason::kDeadline;
     if (deadline_ns_ != kNever && clock_->NowNs() >= deadline_ns_) return StopReason::kDeadline;
     return StopReason::kNone;
   }
   bool ShouldStop() const { return Check() != StopReason::kNone; }
   bool cancelled() const { return token_ != nullptr && token_->cancelled(); }
+  // Whether CancelToken::Finish was called, whatever this condition makes of it.
+  bool finishing() const { return token_ != nullptr && token_->finishing(); }
 
  private:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
@@ -104,6 +130,8 @@ class StopCondition {
   const CancelToken* token_ = nullptr;
   const Clock* clock_ = nullptr;  // Null only if there is no deadline.
   int64_t deadline_ns_ = kNever;
+  bool is_of_budget_ = false;
+  bool is_late_ = false;
 };
 
 }  // namespace quotient

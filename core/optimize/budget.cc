@@ -33,8 +33,9 @@ constexpr double kMostQuestionSeconds = 2;
 
 }  // namespace
 
-Budget::Budget(const Options& options, const Clock& clock)
+Budget::Budget(const Options& options, const Clock& clock, const StopCondition& stop)
     : clock_(clock),
+      stop_(stop),
       start_ns_(clock.NowNs()),
       seconds_(options.budget_seconds),
       search_seconds_(options.search_budget_seconds) {}
@@ -46,8 +47,15 @@ void Budget::FitTo(double run_seconds) {
   seconds_ = std::min(seconds_.load(), times_the_usual * useful);
 }
 
+double Budget::Seconds() const {
+  if (stop_.finishing() && !is_cut_.exchange(true)) {
+    seconds_ = std::min(seconds_.load(), clock_.SecondsSince(start_ns_));
+  }
+  return seconds_;
+}
+
 double Budget::SecondsUntil(double share) const {
-  return std::max(0.0, share * seconds_ - clock_.SecondsSince(start_ns_));
+  return std::max(0.0, share * Seconds() - clock_.SecondsSince(start_ns_));
 }
 
 StopCondition Budget::Until(double share, const StopCondition& stop) const {
@@ -55,30 +63,30 @@ StopCondition Budget::Until(double share, const StopCondition& stop) const {
 }
 
 StopCondition Budget::ForFile(const StopCondition& stop) const {
-  return stop.WithBudget(clock_, std::max(SecondsUntil(kBaselineEnd), kLeastFile * seconds_));
+  return stop.WithBudget(clock_, std::max(SecondsUntil(kBaselineEnd), kLeastFile * Seconds()));
 }
 
 StopCondition Budget::ForRescue(const StopCondition& stop) const {
-  return stop.WithBudget(clock_, std::max(SecondsUntil(1), kLeastRescue * seconds_));
+  return stop.WithBudget(clock_, std::max(SecondsUntil(1), kLeastRescue * Seconds()));
 }
 
 SearchTime Budget::ForSearch(double late_seconds) const {
   const bool is_own = search_seconds_ > 0;
-  const double wanted = is_own ? search_seconds_ : seconds_.load();
+  const double wanted = is_own ? search_seconds_ : Seconds();
   const double share = SecondsUntil(is_own ? 1 : kSearchEnd);
   const double possible = (SecondsUntil(kMostOfJob) - late_seconds) / (1 + kSearchGrace);
-  const double left = std::max(std::min(share, possible), kLeastSearch * seconds_);
+  const double left = std::max(std::min(share, possible), kLeastSearch * Seconds());
   const double seconds = std::min(wanted, left);
   return {.grow_seconds = std::min(kGrowShare * wanted, kGrowShareOfRest * seconds),
           .seconds = seconds};
 }
 
 StopCondition Budget::ForQuestions(const StopCondition& stop) const {
-  return stop.WithBudget(clock_, std::min(kQuestionsShare * seconds_, kMostQuestionSeconds));
+  return stop.WithBudget(clock_, std::min(kQuestionsShare * Seconds(), kMostQuestionSeconds));
 }
 
 double Budget::LeastForMeasuring() const {
-  return std::min(std::max(kLeastMeasuringSeconds, kLeastMeasuring * seconds_),
+  return std::min(std::max(kLeastMeasuringSeconds, kLeastMeasuring * Seconds()),
                   kMostMeasuringSeconds);
 }
 

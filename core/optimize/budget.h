@@ -18,6 +18,9 @@
 // mostly optimistic), or 8.5 s if that is more, whatever a busy machine could still be asked. Of a
 // budget beyond the usual one it gets as much more.
 //
+// When a job is told to finish (CancelToken::Finish), it goes on as if its budget had been what has
+// passed by then.
+//
 // A phase that begins late still gets the least that it needs to be of any use, and what has been
 // begun (one check of a graph, one run) is not broken off. No result is returned unchecked, so a
 // job takes at least as long as evaluating the original and one candidate on all sets of inputs.
@@ -37,11 +40,11 @@ struct SearchTime {
   double seconds = 0;       // That included, to measure kernels and choose graphs.
 };
 
-// Thread-safe. Borrows the clock.
+// Thread-safe. Borrows the clock, and what `stop` borrows.
 class Budget {
  public:
-  // The budget of a job that begins now.
-  Budget(const Options& options, const Clock& clock);
+  // The budget of a job that begins now. `stop` tells when it is to finish.
+  Budget(const Options& options, const Clock& clock, const StopCondition& stop);
 
   // Where models are run, before the time of any other phase is asked for: takes away what one that
   // is expected to run in `run_seconds` has no use for. A search that was given a budget of its own
@@ -79,11 +82,16 @@ class Budget {
 
   StopCondition Until(double share, const StopCondition& stop) const;
   double SecondsUntil(double share) const;
+  // The whole budget.
+  double Seconds() const;
 
   const Clock& clock_;
+  const StopCondition stop_;
   const int64_t start_ns_;
-  std::atomic<double> seconds_;  // Options::budget_seconds, or what FitTo left of it.
-  const double search_seconds_;  // Options::search_budget_seconds
+  // Options::budget_seconds, or what FitTo left of it, or what had passed at the request to finish.
+  mutable std::atomic<double> seconds_;
+  mutable std::atomic<bool> is_cut_ = false;  // The latter.
+  const double search_seconds_;               // Options::search_budget_seconds
 };
 
 }  // namespace quotient::optimize

@@ -183,6 +183,12 @@ class Run {
   Result Answered(Result result, const absl::Status& why) const {
     result.report.why_not = why_not_.Answers(result.report, why);
     result.device_failed = FailuresOfDevice() > 0;
+    result.finished_early = job_.stop.finishing();
+    if (result.finished_early) {
+      result.report.notes.emplace_back(
+          "the job was told to finish before its budget was used up: this is the best of what had "
+          "been found by then");
+    }
     return result;
   }
 
@@ -350,7 +356,7 @@ absl::StatusOr<Result> OptimizeByRules(std::span<const rules::Family> families,
   const int threads = options.ThreadsToUse();
   Options resolved = options;
   QUOTIENT_ASSIGN_OR_RETURN(resolved.device, environment.devices->Resolve(options.device, threads));
-  Budget budget(resolved, environment.clock);
+  Budget budget(resolved, environment.clock, stop);
   const Job job = {.families = families,
                    .files = files,
                    .options = resolved,

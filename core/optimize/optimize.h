@@ -47,6 +47,8 @@ struct Result {
   // The device failed while the job ran, though it recovered (Backend::failures). An equal job may
   // have a better answer.
   bool device_failed = false;
+  // CancelToken::Finish was called. A job that is not told to finish may have a better answer.
+  bool finished_early = false;
 };
 
 class Devices;
@@ -74,8 +76,8 @@ struct Environment {
 
 // Fails with OPTION_INVALID, with the errors of reading a model that is malformed, hostile or too
 // large (MODEL_MALFORMED, MODEL_CYCLIC, LIMIT_..., EXTERNAL_DATA_...), with CANCELLED if the token
-// was set, and with RUN_BUDGET if the deadline of `stop` passed before there was a valid result.
-// It is no error if the search finds nothing, or if the model is not understood
+// was cancelled, and with RUN_BUDGET if the deadline of `stop` passed before there was a valid
+// result. It is no error if the search finds nothing, or if the model is not understood
 // (Report::passed_through).
 // A device that stands for others is resolved first; the report names the one that was used.
 absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,

@@ -103,7 +103,7 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
   Options resolved = options;
   QUOTIENT_ASSIGN_OR_RETURN(resolved.device, environment.devices->Resolve(options.device, threads));
   resolved.budget_seconds = std::numeric_limits<double>::infinity();  // All kernels are wanted.
-  Budget budget(resolved, environment.clock);
+  Budget budget(resolved, environment.clock, stop);
   const Job job{.families = {},
                 .files = files,
                 .options = resolved,

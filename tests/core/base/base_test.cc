@@ -161,6 +161,23 @@ TEST(StopTest, TokenAndDeadline) {
   EXPECT_EQ(stop.Check(), StopReason::kCancelled);
 }
 
+TEST(StopTest, OnlyBudgetsHeedARequestToFinish) {
+  ManualClock clock;
+  CancelToken token;
+  const StopCondition whole = StopCondition::Within(&token, clock, 10);
+  const StopCondition budget = whole.WithBudget(clock, 1e12);
+  const StopCondition parts[] = {budget, budget.Share(3), budget.EarlierBy(1)};
+  const StopCondition late = budget.WithoutDeadline().WithBudget(clock, 5);
+  for (const StopCondition& part : parts) EXPECT_EQ(part.Check(), StopReason::kNone);
+  token.Finish();
+  for (const StopCondition& part : parts) EXPECT_EQ(part.Check(), StopReason::kDeadline);
+  EXPECT_EQ(whole.Check(), StopReason::kNone);
+  EXPECT_EQ(late.Check(), StopReason::kNone);
+  EXPECT_TRUE(whole.finishing());
+  clock.now_ns = 10'000'000'000;
+  EXPECT_EQ(whole.Check(), StopReason::kDeadline);
+}
+
 TEST(StopTest, NestedBudgetNeverExtends) {
   ManualClock clock;
   const StopCondition outer = StopCondition().WithBudget(clock, 1.0);

@@ -9,10 +9,11 @@ namespace {
 
 class BudgetTest : public ::testing::Test {
  protected:
-  Budget Make() const { return Budget(options_, clock_); }
+  Budget Make() const { return Budget(options_, clock_, StopCondition(&token_)); }
   void Pass(double seconds) { clock_.Advance(seconds * 1e6); }
 
   kernels::fake::FakeClock clock_;
+  CancelToken token_;
   Options options_{.budget_seconds = 100};
 };
 
@@ -29,6 +30,29 @@ TEST_F(BudgetTest, ALateSearchHasLessTimeButSome) {
   EXPECT_NEAR(budget.ForSearch().grow_seconds, 0.62 * 35, 1e-9);
   Pass(200);
   EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 10);
+}
+
+TEST_F(BudgetTest, AJobThatIsToFinishGoesOnAsIfItsBudgetHadBeenWhatHasPassed) {
+  const Budget budget = Make();
+  const StopCondition kernels = budget.ForBaseline({});
+  const StopCondition checks = budget.ForChecks(StopCondition(&token_));
+  Pass(10);
+  EXPECT_EQ(checks.Check(), StopReason::kNone);
+  token_.Finish();
+  EXPECT_EQ(checks.Check(), StopReason::kDeadline);
+  EXPECT_EQ(kernels.Check(), StopReason::kNone) << "nobody told this one";
+  EXPECT_EQ(budget.Left(), 0);
+  Pass(5);
+  EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 1) << "a tenth of ten seconds";
+  EXPECT_DOUBLE_EQ(budget.ForMeasuring(), 2);
+  EXPECT_EQ(budget.ForRescue(StopCondition(&token_)).Check(), StopReason::kDeadline);
+}
+
+TEST_F(BudgetTest, AJobThatIsToFinishLateHasTheBudgetThatItHad) {
+  const Budget budget = Make();
+  Pass(300);
+  token_.Finish();
+  EXPECT_DOUBLE_EQ(budget.LeastForMeasuring(), 20);
 }
 
 TEST_F(BudgetTest, ASearchMayHaveABudgetOfItsOwn) {

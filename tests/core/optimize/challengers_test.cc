@@ -85,7 +85,7 @@ class ChallengersTest : public ::testing::Test {
   const Options options_{.budget_seconds = 10};
   const Environment environment_{.clock = clock_};
   const StopCondition stop_ = {};
-  Budget budget_{options_, clock_};
+  Budget budget_{options_, clock_, stop_};
   const Job job_{.families = {},
                  .files = files_,
                  .options = options_,

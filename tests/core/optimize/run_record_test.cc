@@ -40,7 +40,7 @@ class RunRecordTest : public ::testing::Test {
   ModelFiles files_;
   Options options_;
   Environment environment_{.clock = clock_};
-  Budget budget_{options_, clock_};
+  Budget budget_{options_, clock_, stop_};
   Job job_{rules::AllFamilies(), files_, options_, environment_, stop_, budget_};
   CollectingSink sink_;
   RunRecord record_{job_, &sink_};
