@@ -34,12 +34,14 @@
 #include "core/os/memory.h"
 #include "core/os/openmp_environment.h"
 #include "core/os/random_id.h"
+#include "server/chores.h"
 #include "server/config/flags.h"
 #include "server/job_processes.h"
 #include "server/jobs/admission.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/dispatch.h"
 #include "server/jobs/ledger.h"
+#include "server/jobs/retention.h"
 #include "server/jobs/watch_hub.h"
 #include "server/ops/collectors.h"
 #include "server/ops/exporter.h"
@@ -63,9 +65,7 @@ namespace quotient {
 namespace {
 
 constexpr int kExitUsage = 2;
-constexpr int64_t kUploadLifeMs = int64_t{24} * 3600 * 1000;
-constexpr int64_t kEmptyUploadLifeMs = int64_t{10} * 60 * 1000;
-constexpr int64_t kDamagedLifeMs = int64_t{7} * 24 * 3600 * 1000;
+constexpr int64_t kSecondsPerDay = 24 * 3600;
 
 // The devices as this process sees them, to say what a job's device is. Nothing is timed here.
 struct KnownDevices {
@@ -102,6 +102,7 @@ struct Queue {
         const std::map<jobs::JobState, int64_t>& present, optimize::Devices* devices,
         ops::Metrics* metrics)
       : limits{.max_queued = static_cast<int>(flags.max_queued_jobs),
+               .max_queued_per_client = static_cast<int>(flags.max_queued_jobs_per_client),
                .default_threads = ThreadsInQuota()},
         ledger(stores.jobs.get()),
         hub(&Clock::System()),
@@ -173,6 +174,10 @@ v1::Capabilities MakeCapabilities(const config::ServerFlags& flags,
   capabilities.set_max_chunk_bytes(blob_limits.max_chunk_bytes);
   capabilities.set_max_blob_bytes(flags.max_blob_bytes);
   capabilities.set_max_queued_jobs(job_limits.max_queued);
+  capabilities.set_max_queued_jobs_per_client(job_limits.max_queued_per_client);
+  capabilities.set_min_priority(-jobs::JobPolicy::kMostPriority);
+  capabilities.set_max_priority(jobs::JobPolicy::kMostPriority);
+  capabilities.set_keep_jobs_seconds(flags.keep_days * kSecondsPerDay);
   capabilities.set_max_external_files(job_limits.max_external_files);
   capabilities.set_workers(static_cast<int>(flags.workers));
   capabilities.add_digest_kinds("sha256");
@@ -223,42 +228,6 @@ absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::Serve
            ops::NewUploadCollector(stores.uploads.get()), ops::NewProcessCollector()}));
   Log().info("metrics on http://{}/metrics", exporter->address());
   return exporter;
-}
-
-void LogFailure(const char* what, const absl::Status& status) {
-  if (!status.ok()) Log().error("{}: {}", what, std::string(status.message()));
-}
-
-// Periodic tasks.
-std::vector<ops::Ticker::Task> Chores(Queue* queue, rpc::BlobService* blobs) {
-  return {
-      {absl::Milliseconds(200), [queue] { queue->hub.Tick(); }},
-      {absl::Seconds(5),
-       [queue] { LogFailure("lost jobs", queue->dispatch.RequeueLost().status()); }},
-      {absl::Seconds(5), [blobs] { blobs->CancelIdle(); }},
-      {absl::Hours(1),
-       [queue] { LogFailure("request ids", queue->admission.ForgetOldRequests()); }},
-  };
-}
-
-// Periodic tasks that read and remove files, and so may take long.
-std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, const Stores& stores,
-                                          store::BlobScrubber* scrubber) {
-  constexpr int kStepsPerSecond = 4;
-  const int64_t step_bytes = flags.scrub_bytes_per_second / kStepsPerSecond;
-  return {
-      {absl::Seconds(1) / kStepsPerSecond, [=] { scrubber->Step(step_bytes); }},
-      {absl::Minutes(1),
-       [uploads = stores.uploads.get()] {
-         const int64_t now_ms = Clock::System().UnixMs();
-         LogFailure("uploads",
-                    uploads->Expire(now_ms - kUploadLifeMs, now_ms - kEmptyUploadLifeMs));
-       }},
-      {absl::Hours(1),
-       [blobs = stores.blobs.get()] {
-         blobs->RemoveDamaged(Clock::System().UnixMs() - kDamagedLifeMs);
-       }},
-  };
 }
 
 // Whoever routes calls to this server, such as a load balancer, learns only after a while that it
@@ -332,9 +301,12 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
                             Listen(flags, &services, &metrics));
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
                             ExportMetrics(flags, stores, &queue, &metrics));
-  const ops::Ticker ticker(Chores(&queue, &services.blobs));
+  const ops::Ticker ticker(
+      QuickChores(&queue.hub, &queue.dispatch, &queue.admission, &services.blobs));
   store::BlobScrubber scrubber(stores.blobs.get());
-  const ops::Ticker slow_ticker(SlowChores(flags, stores, &scrubber));
+  jobs::Retention retention(LimitsOfRetention(flags), &queue.ledger, stores.blobs.get(),
+                            &Clock::System());
+  const ops::Ticker slow_ticker(SlowChores(flags, stores, &scrubber, &retention, &metrics));
   workers.pool.Start();
   readiness.TellTo([&server](bool ready) { server->SetServing(ready); });
   // The pool, which outlives the server, may still find that storage fails.
@@ -344,7 +316,9 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_RETURN_IF_ERROR(WritePortFile(flags.port_file, server->address()));
 
   const int signal_number = WaitForSignal(signals);
-  LogFailure("the end is not noted", record->NoteTold());
+  if (const absl::Status noted = record->NoteTold(); !noted.ok()) {
+    Log().error("the end is not noted: {}", std::string(noted.message()));
+  }
   Drain(flags, signal_number, &queue, &workers, server.get(), &readiness);
   return workers.pool.failure();
 }

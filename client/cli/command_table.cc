@@ -60,6 +60,27 @@ const Command kCommands[] = {
      "end a job for everybody who waits for it",
      "A job that has ended stays as it is.",
      {"quotient cancel jobs/0f3c2b1a9d8e7f605142"}},
+    {kStop,
+     "stop",
+     "JOB",
+     1,
+     Completion::kNothing,
+     {},
+     "let a job finish now, with the best result that it has",
+     "The result is checked and measured as any other, which takes a while: see watch and result.\n"
+     "Equal jobs do not get it, but run anew. A waiting job finishes soon after its turn has come.",
+     {"quotient stop jobs/0f3c2b1a9d8e7f605142"}},
+    {kDelete,
+     "delete",
+     "JOB",
+     1,
+     Completion::kNothing,
+     {},
+     "remove a job that has ended, and its result",
+     "Its files go within a day or two, unless another job has them. Servers remove jobs by "
+     "themselves\n"
+     "when nobody has asked for their result for a month, or as the server's --keep-days says.",
+     {"quotient delete jobs/0f3c2b1a9d8e7f605142"}},
     {kJobs,
      "jobs",
      "",
@@ -71,7 +92,8 @@ const Command kCommands[] = {
      "name,\n"
      "the device, and what that is: the library with its version, and the hardware. Jobs that are\n"
      "not measured, as for model:h200, have the device's name alone.",
-     {"quotient jobs", "quotient jobs --state running", "quotient jobs --limit 500 --json"}},
+     {"quotient jobs", "quotient jobs --state running", "quotient jobs --model m.onnx --since 2h",
+      "quotient jobs --limit 500 --json"}},
     {kInspect,
      "inspect",
      "MODEL.onnx",

@@ -29,6 +29,8 @@ enum CommandBit : unsigned {
   kCheck = 1u << 13,
   kSimplify = 1u << 14,
   kExplain = 1u << 15,
+  kStop = 1u << 16,
+  kDelete = 1u << 17,
 };
 
 // What a shell should offer as completions of a value.

@@ -17,6 +17,8 @@ absl::Status RunSubmit(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunWatch(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunResult(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunCancel(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunStop(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunDelete(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunJobs(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunInspect(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunProfile(const Settings& settings, client::Interrupt* interrupt);

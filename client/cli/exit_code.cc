@@ -26,6 +26,8 @@ ExitCode OfReason(Reason reason) {
     case Reason::kOpsetUnknown:
       return kExitModelRefused;
     case Reason::kJobNotFinished:
+    case Reason::kResultNotFound:
+    case Reason::kQueueDeadline:
     case Reason::kCancelled:
     case Reason::kRunBudget:
       return kExitNoResult;
@@ -36,6 +38,7 @@ ExitCode OfReason(Reason reason) {
     case Reason::kBlobCorrupt:
     case Reason::kUploadOffset:
     case Reason::kQueueFull:
+    case Reason::kQuotaJobs:
     case Reason::kDraining:
     case Reason::kStorageDown:
     case Reason::kDeviceNotPresent:

@@ -1,4 +1,4 @@
-// quotient submit, watch, result, cancel, jobs: the commands about jobs on a server.
+// quotient submit, watch, result, cancel, stop, delete, jobs: the commands about jobs on a server.
 
 #include <unistd.h>
 
@@ -30,6 +30,7 @@ namespace quotient::cli {
 namespace {
 
 constexpr int64_t kMaxLimit = 1'000'000;
+constexpr double kMostSince = 1e9;  // Seconds
 
 // Prints a message as one line of JSON, with field names as in the .proto files.
 void PrintJson(const google::protobuf::Message& message) {
@@ -65,6 +66,14 @@ void PrintJobLine(const v1::Job& job) {
               Escaped(job.model_name()).c_str(), Escaped(DeviceText(job)).c_str());
 }
 
+void PrintJob(const v1::Job& job, const Settings& settings) {
+  if (settings.json) {
+    PrintJson(job);
+  } else {
+    PrintJobLine(job);
+  }
+}
+
 absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
   if (name.empty()) return state;
@@ -75,6 +84,25 @@ absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
   return MakeError(Reason::kOptionInvalid,
                    absl::StrCat("--state: '", Escaped(name),
                                 "' is not one of: ", absl::StrJoin(client::StateOptions(), ", ")));
+}
+
+// Which jobs the options want.
+absl::StatusOr<v1::ListJobsRequest> FilterOf(const Settings& settings) {
+  v1::ListJobsRequest filter;
+  QUOTIENT_ASSIGN_OR_RETURN(const v1::JobState state, ParseState(settings.state));
+  filter.set_state(state);
+  filter.set_client(settings.client);
+  if (!settings.model_file.empty()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
+                              client::LocalModel::Open(settings.model_file));
+    filter.set_model_sha256(BlobId::Of(model.graph()).digest.Hex());
+  }
+  if (settings.since_seconds > 0) {
+    const auto ms = static_cast<int64_t>(1000 * std::min(settings.since_seconds, kMostSince));
+    *filter.mutable_created_after() =
+        google::protobuf::util::TimeUtil::MillisecondsToTimestamp(Clock::System().UnixMs() - ms);
+  }
+  return filter;
 }
 
 // Returns the external data of the job's original model, to be fetched from the server. Borrows
@@ -134,29 +162,31 @@ absl::Status RunCancel(const Settings& settings, client::Interrupt* interrupt) {
   QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
   QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job,
                             remote.jobs->Cancel(settings.positional[0], /*request_id=*/""));
-  if (settings.json) {
-    PrintJson(job);
-  } else {
-    PrintJobLine(job);
-  }
+  PrintJob(job, settings);
   return absl::OkStatus();
 }
 
+absl::Status RunStop(const Settings& settings, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
+  QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, remote.jobs->Stop(settings.positional[0]));
+  PrintJob(job, settings);
+  return absl::OkStatus();
+}
+
+absl::Status RunDelete(const Settings& settings, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
+  return remote.jobs->Delete(settings.positional[0]);
+}
+
 absl::Status RunJobs(const Settings& settings, client::Interrupt* interrupt) {
-  QUOTIENT_ASSIGN_OR_RETURN(const v1::JobState state, ParseState(settings.state));
+  QUOTIENT_ASSIGN_OR_RETURN(const v1::ListJobsRequest filter, FilterOf(settings));
   if (settings.limit < 1 || settings.limit > kMaxLimit) {
     return MakeError(Reason::kOptionInvalid, "--limit: at least 1");
   }
   QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
-                            remote.jobs->List(state, static_cast<int>(settings.limit)));
-  for (const v1::Job& job : jobs) {
-    if (settings.json) {
-      PrintJson(job);
-    } else {
-      PrintJobLine(job);
-    }
-  }
+                            remote.jobs->List(filter, static_cast<int>(settings.limit)));
+  for (const v1::Job& job : jobs) PrintJob(job, settings);
   return absl::OkStatus();
 }
 

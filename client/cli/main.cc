@@ -42,6 +42,10 @@ Run RunOf(CommandBit command) {
       return &RunResult;
     case kCancel:
       return &RunCancel;
+    case kStop:
+      return &RunStop;
+    case kDelete:
+      return &RunDelete;
     case kJobs:
       return &RunJobs;
     case kInspect:
@@ -84,22 +88,22 @@ class SignalThread {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGINT);
     sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, kStop);
+    sigaddset(&signals_, kEnd);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     signal(SIGPIPE, SIG_IGN);
     thread_ = std::jthread([this, interrupt] { Wait(interrupt); });
   }
-  ~SignalThread() { pthread_kill(thread_.native_handle(), kStop); }
+  ~SignalThread() { pthread_kill(thread_.native_handle(), kEnd); }
 
  private:
-  static constexpr int kStop = SIGUSR1;
+  static constexpr int kEnd = SIGUSR1;
   static constexpr int kKills = 3;
 
   void Wait(client::Interrupt* interrupt) {
     int number = 0;
     for (int count = 0; count < kKills; ++count) {
       sigwait(&signals_, &number);
-      if (number == kStop) return;
+      if (number == kEnd) return;
       interrupt->Trigger();
     }
     signal(number, SIG_DFL);

@@ -10,6 +10,7 @@
 #include "client/cpp/job_client.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
+#include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/ort_backend.h"
 #include "core/optimize/device_table.h"
 #include "core/optimize/job_options.h"
@@ -18,9 +19,10 @@ namespace quotient::cli {
 namespace {
 
 constexpr unsigned kRun = kOptimize | kSubmit;
-constexpr unsigned kRemote =
-    kOptimize | kExplain | kSubmit | kWatch | kResult | kCancel | kJobs | kInspect;
+constexpr unsigned kRemote = kOptimize | kExplain | kSubmit | kWatch | kResult | kCancel | kStop |
+                             kDelete | kJobs | kInspect;
 constexpr unsigned kAll = ~0u;
+constexpr int kMostPriority = 10;  // JobPolicy.priority
 
 absl::Status Invalid(absl::string_view problem) {
   return MakeError(Reason::kOptionInvalid, problem);
@@ -30,6 +32,17 @@ template <typename Integer>
 absl::Status SetInteger(absl::string_view text, Integer* field) {
   if (absl::SimpleAtoi(text, field)) return absl::OkStatus();
   return Invalid(absl::StrCat("'", Escaped(text), "' is not a whole number in range"));
+}
+
+absl::Status SetPriority(absl::string_view text, int* priority) {
+  QUOTIENT_RETURN_IF_ERROR(SetInteger(text, priority));
+  if (*priority >= -kMostPriority && *priority <= kMostPriority) return absl::OkStatus();
+  return Invalid(absl::StrCat(-kMostPriority, " to ", kMostPriority));
+}
+
+absl::Status SetDeadline(absl::string_view text, double* seconds) {
+  QUOTIENT_RETURN_IF_ERROR(optimize::ParseDuration(text, seconds));
+  return *seconds > 0 ? absl::OkStatus() : Invalid("is 0");
 }
 
 absl::Status SetText(absl::string_view text, std::string* field) {
@@ -191,6 +204,31 @@ std::vector<Option> OtherOptions() {
        .help = "optimize anew even if the server has the result of an equal job (the same model, "
                "options, device and version); --local has no such results",
        .apply = [](V, S* s) { return Set(&s->no_cache); }},
+      {.name = "only-cached",
+       .commands = kOptimize,
+       .help = "take the result of an equal job, if the server has one, and start no work; else "
+               "fail with RESULT_NOT_FOUND and exit code 5; not with --local",
+       .apply = [](V, S* s) { return Set(&s->only_cached); }},
+      {.name = "priority",
+       .value = "N",
+       .commands = kRun | kExplain,
+       .help = "-10 to 10, default 0: of your waiting jobs on a server, that of the highest runs "
+               "first; a level is worth ten minutes of waiting",
+       .apply = [](V value, S* s) { return SetPriority(value, &s->priority); }},
+      {.name = "queue-deadline",
+       .value = "TIME",
+       .commands = kRun | kExplain,
+       .help =
+           "the job fails with QUEUE_DEADLINE if the server has not begun it by then, e.g. 10m; "
+           "default: it may wait for ever",
+       .apply = [](V value, S* s) { return SetDeadline(value, &s->queue_seconds); }},
+      {.name = "run-deadline",
+       .value = "TIME",
+       .commands = kRun | kExplain,
+       .help =
+           "the job fails with RUN_BUDGET if it runs for so long on the server and has no result "
+           "yet; unlike --budget, which it keeps by itself",
+       .apply = [](V value, S* s) { return SetDeadline(value, &s->run_seconds); }},
       {.name = "patience",
        .value = "TIME",
        .commands = kRemote,
@@ -205,6 +243,22 @@ std::vector<Option> OtherOptions() {
        .help =
            absl::StrCat("only jobs in this state: ", absl::StrJoin(client::StateOptions(), ", ")),
        .apply = [](V value, S* s) { return SetText(value, &s->state); }},
+      {.name = "client",
+       .value = "HOST",
+       .commands = kJobs,
+       .help = "only jobs that this machine submitted, by its address as --json has it",
+       .apply = [](V value, S* s) { return SetText(value, &s->client); }},
+      {.name = "model",
+       .value = "MODEL.onnx",
+       .commands = kJobs,
+       .completion = Completion::kModelFile,
+       .help = "only jobs of this model, by the content of the file",
+       .apply = [](V value, S* s) { return SetText(value, &s->model_file); }},
+      {.name = "since",
+       .value = "TIME",
+       .commands = kJobs,
+       .help = "only jobs that were submitted within this time, e.g. 90m",
+       .apply = [](V value, S* s) { return SetDeadline(value, &s->since_seconds); }},
       {.name = "limit",
        .value = "N",
        .commands = kJobs,

@@ -1,13 +1,17 @@
 #include "client/cli/remote.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/command_table.h"
 #include "client/cli/watch_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/random_id.h"
+#include "google/protobuf/util/time_util.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/status.h"
@@ -51,10 +55,44 @@ class RemoteResult : public ResultSource {
   client::BlobClient& blobs_;
 };
 
+google::protobuf::Duration DurationOf(double seconds) {
+  constexpr double kMost = 1e10;  // Servers refuse less.
+  return google::protobuf::util::TimeUtil::MillisecondsToDuration(
+      static_cast<int64_t>(std::ceil(1000 * std::min(seconds, kMost))));
+}
+
 absl::StatusOr<v1::Digest> UploadBlob(absl::string_view bytes, client::BlobClient& blobs) {
   const BlobId id = BlobId::Of(bytes);
   QUOTIENT_RETURN_IF_ERROR(blobs.Upload(id, bytes));
   return wire::ToProto(id);
+}
+
+absl::StatusOr<v1::Digest> DigestOf(absl::string_view bytes) {
+  return wire::ToProto(BlobId::Of(bytes));
+}
+
+// Names the files of a model by what `to_digest` makes of their bytes.
+absl::StatusOr<v1::ModelManifest> ManifestOf(
+    const client::LocalModel& model,
+    absl::FunctionRef<absl::StatusOr<v1::Digest>(absl::string_view)> to_digest) {
+  v1::ModelManifest manifest;
+  QUOTIENT_ASSIGN_OR_RETURN(*manifest.mutable_graph(), to_digest(model.graph()));
+  for (const auto& [location, file] : model.external()) {
+    v1::ModelManifest::ExternalFile* entry = manifest.add_external_files();
+    entry->set_location(location);
+    QUOTIENT_ASSIGN_OR_RETURN(*entry->mutable_blob(), to_digest(file->bytes()));
+  }
+  return manifest;
+}
+
+v1::JobPolicy PolicyOf(const Settings& settings) {
+  v1::JobPolicy policy;
+  policy.set_priority(settings.priority);
+  if (settings.queue_seconds > 0) {
+    *policy.mutable_queue_deadline() = DurationOf(settings.queue_seconds);
+  }
+  if (settings.run_seconds > 0) *policy.mutable_run_deadline() = DurationOf(settings.run_seconds);
+  return policy;
 }
 
 }  // namespace
@@ -72,14 +110,17 @@ absl::StatusOr<Remote> Connect(const Settings& settings, client::Interrupt* inte
 }
 
 absl::StatusOr<v1::ModelManifest> UploadModel(const client::LocalModel& model, Remote& remote) {
-  v1::ModelManifest manifest;
-  QUOTIENT_ASSIGN_OR_RETURN(*manifest.mutable_graph(), UploadBlob(model.graph(), *remote.blobs));
-  for (const auto& [location, file] : model.external()) {
-    v1::ModelManifest::ExternalFile* entry = manifest.add_external_files();
-    entry->set_location(location);
-    QUOTIENT_ASSIGN_OR_RETURN(*entry->mutable_blob(), UploadBlob(file->bytes(), *remote.blobs));
-  }
-  return manifest;
+  return ManifestOf(
+      model, [&remote](absl::string_view bytes) { return UploadBlob(bytes, *remote.blobs); });
+}
+
+absl::StatusOr<v1::Job> LookupModel(const client::LocalModel& model, const Settings& settings,
+                                    Remote& remote) {
+  v1::LookupResultRequest request;
+  QUOTIENT_ASSIGN_OR_RETURN(*request.mutable_model(), ManifestOf(model, &DigestOf));
+  *request.mutable_options() = wire::ToProto(settings.options);
+  request.set_external_location(wire::Utf8(ExternalLocation(settings.output)));
+  return remote.jobs->Lookup(request);
 }
 
 absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Settings& settings,
@@ -94,6 +135,7 @@ absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Set
   request.set_model_name(wire::Utf8(model.name()));
   request.set_external_location(wire::Utf8(ExternalLocation(settings.output)));
   request.set_skip_cache_lookup(settings.no_cache);
+  *request.mutable_policy() = PolicyOf(settings);
   QUOTIENT_ASSIGN_OR_RETURN(v1::SubmitJobResponse response, remote.jobs->Submit(request));
   return Submitted{request.request_id(), std::move(*response.mutable_job()),
                    response.disposition()};

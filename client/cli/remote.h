@@ -37,6 +37,11 @@ struct Submitted {
 absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Settings& settings,
                                       Remote& remote);
 
+// Returns the job that has the result of an equal one already, or RESULT_NOT_FOUND. Uploads
+// nothing.
+absl::StatusOr<v1::Job> LookupModel(const client::LocalModel& model, const Settings& settings,
+                                    Remote& remote);
+
 // Watches the job until it ends and shows its progress. Returns OK for a failed job, too.
 absl::StatusOr<v1::Job> WatchJob(const std::string& name, Remote& remote, ProgressView* view);
 

@@ -43,6 +43,11 @@ absl::Status OptimizeRemotely(const client::LocalModel& model, const Settings& s
                               client::Interrupt* interrupt, UseResult use) {
   ProgressView view(stderr, isatty(STDERR_FILENO) != 0, &Clock::System());
   QUOTIENT_ASSIGN_OR_RETURN(Remote remote, Connect(settings, interrupt));
+  if (settings.only_cached) {
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, LookupModel(model, settings, remote));
+    QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));
+    return use(*NewRemoteResult(&job.result(), remote.blobs.get()));
+  }
   QUOTIENT_ASSIGN_OR_RETURN(const Submitted submitted, SubmitModel(model, settings, remote));
   view.Note(absl::StrCat(
       submitted.job.name(),
@@ -66,6 +71,10 @@ absl::Status OptimizeHere(const client::LocalModel& model, const Settings& setti
 
 absl::Status RunJob(const client::LocalModel& model, const Settings& settings,
                     client::Interrupt* interrupt, UseResult use) {
+  if (settings.local && settings.only_cached) {
+    return MakeError(Reason::kOptionInvalid,
+                     "--only-cached: only servers keep results, so not with --local");
+  }
   return settings.local ? OptimizeHere(model, settings, interrupt, use)
                         : OptimizeRemotely(model, settings, interrupt, use);
 }

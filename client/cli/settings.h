@@ -38,7 +38,17 @@ struct Settings {
   bool stats = false;
   std::string stats_from;  // Path of a file; if empty, the statistics that --local keeps.
 
+  // How a server treats the job; 0 seconds are no deadline.
+  int priority = 0;
+  double queue_seconds = 0;
+  double run_seconds = 0;
+  bool only_cached = false;  // Take a result that is there already, or none.
+
+  // Which jobs are listed.
   std::string state;
+  std::string client;
+  std::string model_file;
+  double since_seconds = 0;  // Submitted within so long; 0: at any time.
   int64_t limit = 20;
 };
 

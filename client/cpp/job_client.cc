@@ -15,6 +15,13 @@ absl::StatusOr<v1::SubmitJobResponse> JobClient::Submit(const v1::SubmitJobReque
       });
 }
 
+absl::StatusOr<v1::Job> JobClient::Lookup(const v1::LookupResultRequest& request) {
+  return connection_.Unary<v1::Job>(request,
+                                    [this](auto* context, const auto& message, auto* response) {
+                                      return stub_->LookupResult(context, message, response);
+                                    });
+}
+
 absl::StatusOr<v1::Job> JobClient::Get(const std::string& name) {
   v1::GetJobRequest request;
   request.set_name(name);
@@ -34,10 +41,28 @@ absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& name, const std::st
                                     });
 }
 
-absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::JobState state, int limit) {
+absl::StatusOr<v1::Job> JobClient::Stop(const std::string& name) {
+  v1::StopJobRequest request;
+  request.set_name(name);
+  return connection_.Unary<v1::Job>(request,
+                                    [this](auto* context, const auto& message, auto* response) {
+                                      return stub_->StopJob(context, message, response);
+                                    });
+}
+
+absl::Status JobClient::Delete(const std::string& name) {
+  v1::DeleteJobRequest request;
+  request.set_name(name);
+  return connection_
+      .Unary<v1::DeleteJobResponse>(request,
+                                    [this](auto* context, const auto& message, auto* response) {
+                                      return stub_->DeleteJob(context, message, response);
+                                    })
+      .status();
+}
+
+absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::ListJobsRequest request, int limit) {
   std::vector<v1::Job> jobs;
-  v1::ListJobsRequest request;
-  request.set_state(state);
   do {
     request.set_page_size(limit - static_cast<int>(jobs.size()));
     QUOTIENT_ASSIGN_OR_RETURN(

@@ -27,10 +27,16 @@ class JobClient {
 
   // Submits a job. The request must have a request id, so that it can be repeated safely.
   absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request);
+  // Returns the job that has the result already, or RESULT_NOT_FOUND. Starts no work.
+  absl::StatusOr<v1::Job> Lookup(const v1::LookupResultRequest& request);
   absl::StatusOr<v1::Job> Get(const std::string& name);
   absl::StatusOr<v1::Job> Cancel(const std::string& name, const std::string& request_id);
-  // Returns the newest jobs in a state (or in any, if unspecified), at most `limit`.
-  absl::StatusOr<std::vector<v1::Job>> List(v1::JobState state, int limit);
+  // Tells a job to finish with the best result that it has.
+  absl::StatusOr<v1::Job> Stop(const std::string& name);
+  // Removes a job that has ended.
+  absl::Status Delete(const std::string& name);
+  // Returns the newest jobs that the filter of `request` lets through, at most `limit`.
+  absl::StatusOr<std::vector<v1::Job>> List(v1::ListJobsRequest request, int limit);
   absl::StatusOr<std::string> Inspect(const v1::InspectModelRequest& request);
 
   // Blocks until the job has ended and returns it. The events tell all changes of its state, those

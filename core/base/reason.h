@@ -34,8 +34,11 @@ enum class Reason {
   kBlobCorrupt,          // DATA_LOSS: a stored blob does not have its digest
   kJobNotFound,          // NOT_FOUND
   kJobNotFinished,       // FAILED_PRECONDITION
+  kResultNotFound,       // NOT_FOUND: no equal job has a result
   kUploadOffset,         // OUT_OF_RANGE: resume at the committed offset
   kQueueFull,            // UNAVAILABLE
+  kQuotaJobs,            // RESOURCE_EXHAUSTED: the client has too many waiting jobs
+  kQueueDeadline,        // DEADLINE_EXCEEDED: the job did not begin in time
   kDraining,             // UNAVAILABLE: the server is shutting down
   kStorageDown,          // UNAVAILABLE
   kDeviceNotPresent,     // FAILED_PRECONDITION

@@ -15,6 +15,8 @@ namespace {
 
 using Field = std::variant<std::string ServerFlags::*, int64_t ServerFlags::*, bool ServerFlags::*>;
 
+constexpr int64_t kMostDays = 36'500;
+
 struct Flag {
   const char* name;
   const char* value;  // Placeholder for the value in the help; nullptr for switches.
@@ -35,6 +37,8 @@ const Flag kFlags[] = {
     {"workers", "N", &ServerFlags::workers, "jobs that run at once"},
     {"log-level", "LEVEL", &ServerFlags::log_level, "debug, info, warn or error"},
     {"max-queued-jobs", "N", &ServerFlags::max_queued_jobs, "more are turned away"},
+    {"max-queued-jobs-per-client", "N", &ServerFlags::max_queued_jobs_per_client,
+     "those of one machine"},
     {"max-blob-bytes", "N", &ServerFlags::max_blob_bytes, "largest file of a model"},
     {"min-free-bytes", "N", &ServerFlags::min_free_bytes,
      "take no uploads while the disk has less free than this"},
@@ -44,6 +48,14 @@ const Flag kFlags[] = {
     {"max-uploads-per-client", "N", &ServerFlags::max_uploads_per_client, "those of one machine"},
     {"max-upload-bytes-per-client", "N", &ServerFlags::max_upload_bytes_per_client,
      "bytes that these may still have to send, unless it is one upload"},
+    {"keep-days", "N", &ServerFlags::keep_days,
+     "jobs that have ended, and whose result nobody has asked for in so many days, are removed "
+     "with "
+     "their files; 0: none are"},
+    {"max-stored-bytes", "N", &ServerFlags::max_stored_bytes,
+     "files of models and results that are kept in all; of more, the results that were not used "
+     "for "
+     "longest are removed; 0: as many as the disk has room for"},
     {"scrub-bytes-per-second", "N", &ServerFlags::scrub_bytes_per_second,
      "stored files are read so fast, again and again, to find damage; 0: not at all"},
     {"max-job-seconds", "N", &ServerFlags::max_job_seconds, "a job is stopped after this long"},
@@ -92,8 +104,9 @@ absl::Status SetValue(const Flag& flag, absl::string_view text, ServerFlags* fla
 absl::Status Validate(const ServerFlags& flags) {
   if (flags.workers < 1 || flags.workers > 64) return Invalid("workers", "1 to 64");
   if (flags.data_dir.empty()) return Invalid("data-dir", "empty");
-  for (const char* name : {"max-queued-jobs", "max-uploads", "max-uploads-per-client",
-                           "max-watches", "max-watches-per-client"}) {
+  if (flags.keep_days > kMostDays) return Invalid("keep-days", "too many");
+  for (const char* name : {"max-queued-jobs", "max-queued-jobs-per-client", "max-uploads",
+                           "max-uploads-per-client", "max-watches", "max-watches-per-client"}) {
     const auto field = std::get<int64_t ServerFlags::*>(FindFlag(name)->field);
     if (flags.*field > std::numeric_limits<int>::max()) return Invalid(name, "too large");
   }

@@ -19,6 +19,7 @@ struct ServerFlags {
   int64_t workers = 1;
   std::string log_level = "info";
   int64_t max_queued_jobs = 1000;
+  int64_t max_queued_jobs_per_client = 500;
   int64_t max_blob_bytes = int64_t{16} << 30;
   int64_t min_free_bytes = int64_t{256} << 20;
   int64_t max_watches = 10'000;
@@ -26,6 +27,8 @@ struct ServerFlags {
   int64_t max_uploads = 512;
   int64_t max_uploads_per_client = 128;
   int64_t max_upload_bytes_per_client = int64_t{64} << 30;
+  int64_t keep_days = 30;
+  int64_t max_stored_bytes = 0;
   int64_t scrub_bytes_per_second = int64_t{4} << 20;
   int64_t max_job_seconds = 3600;
   int64_t max_silent_seconds = 900;

@@ -19,6 +19,8 @@ namespace quotient::jobs {
 namespace {
 
 constexpr size_t kMaxNameBytes = 4096;
+// That a result was found is noted if it was not for so long.
+constexpr int64_t kUseStepMs = 60'000;
 
 absl::Status CheckName(absl::string_view what, absl::string_view name) {
   if (name.size() <= kMaxNameBytes && !absl::StrContains(name, '\0')) return absl::OkStatus();
@@ -38,23 +40,19 @@ absl::Status CheckExternalLocation(absl::string_view name) {
 // content is recognized. The request is taken as it was sent, and what the server adds to the key
 // is left out: a request may be retried after the server was updated.
 std::string Payload(const SubmitRequest& request) {
-  return Digest::Of(absl::StrCat(ActionKey(request.spec, ResultContext()), " ",
-                                 request.skip_cache_lookup, " ", request.spec.external_location,
-                                 "\n", request.spec.model_name))
-      .Hex();
+  std::string content =
+      absl::StrCat(ActionKey(request.spec, ResultContext()), " ", request.skip_cache_lookup, " ",
+                   request.spec.external_location, "\n", request.spec.model_name);
+  const JobPolicy& policy = request.policy;
+  if (policy != JobPolicy()) {
+    absl::StrAppend(&content, "\n", policy.priority, " ", policy.queue_ms, " ", policy.run_ms);
+  }
+  return Digest::Of(content).Hex();
 }
 
-// Whether an error depends on the model and the options alone, so that it can be reused as a
-// result.
-bool IsDeterministicRefusal(const absl::Status& error) {
-  return error.code() == absl::StatusCode::kInvalidArgument ||
-         error.code() == absl::StatusCode::kUnimplemented;
-}
-
-// Whether how the job ended holds for all jobs of its content.
-bool HasReusableEnd(const Job& job) {
-  if (job.state == JobState::kFailed) return IsDeterministicRefusal(job.error);
-  return job.state == JobState::kSucceeded && !job.result->device_failed;
+// When a job with this policy, submitted at `now_ms`, has to have begun; 0 if it may wait.
+int64_t StartBy(const JobPolicy& policy, int64_t now_ms) {
+  return policy.queue_ms == 0 ? 0 : now_ms + policy.queue_ms;
 }
 
 absl::Status JobNotFound(absl::string_view id) {
@@ -70,7 +68,7 @@ absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
   QUOTIENT_RETURN_IF_ERROR(CheckSpec(request.spec));
   QUOTIENT_RETURN_IF_ERROR(CheckName("request_id", request.request_id));
   QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec));
-  const absl::StatusOr<Job> job = NewJob(request.spec);
+  const absl::StatusOr<Job> job = NewJob(request);
   // Blobs are looked at before the ledger is locked, since nobody else should wait for the disk.
   std::string spent;
   if (!request.skip_cache_lookup) {
@@ -104,7 +102,7 @@ absl::Status Admission::CheckSpec(const JobSpec& spec) const {
 absl::Status Admission::CheckBlobs(const JobSpec& spec) const {
   std::vector<BlobId> missing;
   for (const BlobId& id : spec.Blobs()) {
-    QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Contains(id));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Use(id));
     if (!present) missing.push_back(id);
   }
   if (missing.empty()) return absl::OkStatus();
@@ -135,8 +133,8 @@ absl::StatusOr<std::optional<Job>> Admission::FindEarlier(JobTransaction& store,
   return job;
 }
 
-absl::StatusOr<Job> Admission::NewJob(const JobSpec& spec) const {
-  Job job{.spec = spec};
+absl::StatusOr<Job> Admission::NewJob(const SubmitRequest& request) const {
+  Job job{.spec = request.spec, .policy = request.policy, .client = request.client};
   optimize::Options& options = job.spec.options;
   if (options.threads == 0) options.threads = limits_.default_threads;
   QUOTIENT_ASSIGN_OR_RETURN(const optimize::DeviceIdentity device, dependencies_.identify(options));
@@ -150,7 +148,7 @@ absl::StatusOr<std::string> Admission::FindSpent(const absl::StatusOr<Job>& job)
   if (!job.ok()) return std::string();
   std::optional<Job> same;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(same, edit.store().FindByActionKey(job->action_key));
+    QUOTIENT_ASSIGN_OR_RETURN(same, edit.store().FindByActionKey(job->action_key, ""));
     return absl::OkStatus();
   }));
   if (!same.has_value() || !same->result.has_value()) return std::string();
@@ -167,14 +165,14 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
                             FindEarlier(store, request.request_id, payload));
   if (earlier.has_value()) return Admitted{*std::move(earlier), Disposition::kJoined};
   QUOTIENT_RETURN_IF_ERROR(job.status());
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job->action_key));
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job->action_key, spent));
   Admitted admitted;
-  if (request.skip_cache_lookup || (same.has_value() && same->id == spent)) same.reset();
-  if (same.has_value() && HasReusableEnd(*same)) {
-    admitted = {*std::move(same), Disposition::kCacheHit};
-  } else if (same.has_value() &&
-             (same->state == JobState::kQueued || same->state == JobState::kRunning)) {
-    admitted = {*std::move(same), Disposition::kJoined};
+  if (request.skip_cache_lookup) same.reset();
+  // Who asks for all of a result does not get that of a job that was told to finish early.
+  if (same.has_value() && !HasReusableEnd(*same) && same->stop_requested) same.reset();
+  if (same.has_value()) {
+    admitted.disposition = HasReusableEnd(*same) ? Disposition::kCacheHit : Disposition::kJoined;
+    QUOTIENT_ASSIGN_OR_RETURN(admitted.job, Share(edit, *std::move(same), request));
   } else {
     QUOTIENT_ASSIGN_OR_RETURN(admitted.job, AddJob(edit, *job));
   }
@@ -185,10 +183,25 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
   return admitted;
 }
 
+absl::StatusOr<Job> Admission::Share(Ledger::Edit& edit, Job job,
+                                     const SubmitRequest& request) const {
+  const int64_t now_ms = edit.store().now_ms();
+  if (IsTerminal(job.state)) {
+    if (now_ms - job.use_ms < kUseStepMs) return job;
+    job.use_ms = now_ms;
+  }
+  if (job.state == JobState::kQueued) {
+    const int64_t start_by_ms = StartBy(request.policy, now_ms);
+    const bool may_wait = job.start_by_ms == 0 || start_by_ms == 0;
+    job.policy = MostOf(job.policy, request.policy);
+    job.start_by_ms = may_wait ? 0 : std::max(job.start_by_ms, start_by_ms);
+  }
+  QUOTIENT_RETURN_IF_ERROR(edit.store().Put(job));
+  return job;
+}
+
 absl::StatusOr<bool> Admission::HasBlobs(const JobResult& result) const {
-  std::vector<BlobId> needed = {result.model, result.report_json, result.report_html};
-  if (result.external_data.has_value()) needed.push_back(*result.external_data);
-  for (const BlobId& id : needed) {
+  for (const BlobId& id : result.Blobs()) {
     const absl::Status status = dependencies_.blobs->Open(id).status();
     if (absl::IsNotFound(status) || GetReason(status) == Reason::kBlobCorrupt) return false;
     QUOTIENT_RETURN_IF_ERROR(status);
@@ -201,7 +214,13 @@ absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, Job job) const {
   if (queued >= limits_.max_queued) {
     return MakeError(Reason::kQueueFull, absl::StrCat(queued, " jobs are waiting already"));
   }
+  QUOTIENT_ASSIGN_OR_RETURN(const int of_client, edit.store().CountQueuedOf(job.client));
+  if (of_client >= limits_.max_queued_per_client) {
+    return MakeError(Reason::kQuotaJobs,
+                     absl::StrCat(of_client, " jobs of this client are waiting already"));
+  }
   job.id = dependencies_.new_id();
+  job.start_by_ms = StartBy(job.policy, edit.store().now_ms());
   QUOTIENT_RETURN_IF_ERROR(edit.Add(&job, "client"));
   return job;
 }
@@ -224,6 +243,48 @@ absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_vie
     return edit.Move(&job, JobEvent::kCancel, "client", "cancel");
   }));
   return job;
+}
+
+absl::StatusOr<Job> Admission::Lookup(const JobSpec& spec) {
+  QUOTIENT_RETURN_IF_ERROR(CheckSpec(spec));
+  QUOTIENT_ASSIGN_OR_RETURN(const Job wanted, NewJob({.spec = spec}));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string spent, FindSpent(wanted));
+  Job found;
+  QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same,
+                              edit.store().FindByActionKey(wanted.action_key, spent));
+    if (!same.has_value() || !HasReusableEnd(*same)) {
+      return MakeError(Reason::kResultNotFound, "no equal job has a result");
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(found, Share(edit, *std::move(same), {}));
+    return absl::OkStatus();
+  }));
+  return found;
+}
+
+absl::StatusOr<Job> Admission::Stop(absl::string_view job_id) {
+  Job job;
+  QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> found, edit.store().Find(job_id));
+    if (!found.has_value()) return JobNotFound(job_id);
+    job = *std::move(found);
+    const bool may_finish = job.state == JobState::kQueued || job.state == JobState::kRunning;
+    if (!may_finish || job.stop_requested) return absl::OkStatus();
+    job.stop_requested = true;
+    return edit.Note(&job, "client", "stop_requested");
+  }));
+  return job;
+}
+
+absl::Status Admission::Delete(absl::string_view job_id) {
+  return dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, edit.store().Find(job_id));
+    if (!job.has_value()) return JobNotFound(job_id);
+    if (IsTerminal(job->state)) return edit.Remove(*job);
+    return MakeError(Reason::kJobNotFinished,
+                     absl::StrCat("job ", job_id, " is ", JobStateName(job->state),
+                                  "; it can be deleted when it has ended"));
+  });
 }
 
 absl::Status Admission::ForgetOldRequests() {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The side of the queue that clients use: submit and cancel.
+// The side of the queue that clients use: submit, look up, cancel, stop and delete.
 
 #include <atomic>
 #include <functional>
@@ -18,8 +18,9 @@
 namespace quotient::jobs {
 
 struct AdmissionLimits {
-  int max_queued = 1000;          // Waiting jobs. Further ones are refused with QUEUE_FULL.
-  int max_external_files = 4096;  // Per model.
+  int max_queued = 1000;            // Waiting jobs. Further ones are refused with QUEUE_FULL.
+  int max_queued_per_client = 500;  // Those of one client; QUOTA_JOBS.
+  int max_external_files = 4096;    // Per model.
   int64_t max_model_bytes = int64_t{64} << 30;
   // Threads of jobs that leave the number to the server; 0 leaves it to the core.
   int default_threads = 0;
@@ -28,6 +29,8 @@ struct AdmissionLimits {
 struct SubmitRequest {
   std::string request_id;  // If empty, a repetition counts as another request.
   JobSpec spec;
+  JobPolicy policy;
+  std::string client;  // The machine that sent it.
   bool skip_cache_lookup = false;
 };
 
@@ -58,12 +61,23 @@ class Admission {
   // Returns a new job, or an earlier one with the same request id or the same action key. The job
   // is durable when this returns. A device that stands for others is replaced by the one that it is
   // here. Errors: OPTION_INVALID, LIMIT_BYTES, LIMIT_NODES, BLOB_MISSING, DEVICE_NOT_PRESENT and
-  // what else opening a device fails with, REQUEST_ID_REUSED, QUEUE_FULL, DRAINING, STORAGE_DOWN.
+  // what else opening a device fails with, REQUEST_ID_REUSED, QUOTA_JOBS, QUEUE_FULL, DRAINING,
+  // STORAGE_DOWN.
   absl::StatusOr<Admitted> Submit(const SubmitRequest& request);
+
+  // Returns the job whose end Submit would return as that of an equal job. The blobs of the model
+  // are not needed. Errors: RESULT_NOT_FOUND, and those of Submit that hold without any work.
+  absl::StatusOr<Job> Lookup(const JobSpec& spec);
 
   // Cancels a job. With a request id, withdraws only that submission, and cancels the job if no
   // other submission is left. Idempotent. Error: JOB_NOT_FOUND.
   absl::StatusOr<Job> Cancel(absl::string_view job_id, absl::string_view request_id);
+
+  // Tells a job to finish with what it has. Idempotent. Error: JOB_NOT_FOUND.
+  absl::StatusOr<Job> Stop(absl::string_view job_id);
+
+  // Removes a job that has ended. Errors: JOB_NOT_FOUND, JOB_NOT_FINISHED.
+  absl::Status Delete(absl::string_view job_id);
 
   // Refuses jobs from now on, because the server is about to stop.
   void Drain() { draining_.store(true, std::memory_order_relaxed); }
@@ -73,10 +87,11 @@ class Admission {
 
  private:
   absl::Status CheckSpec(const JobSpec& spec) const;
+  // Also sees to it that the blobs stay until the job is in the store.
   absl::Status CheckBlobs(const JobSpec& spec) const;
   // Returns the job of the request, with what the server decides, which is not in the store yet.
   // Errors are those of identifying the device.
-  absl::StatusOr<Job> NewJob(const JobSpec& spec) const;
+  absl::StatusOr<Job> NewJob(const SubmitRequest& request) const;
   // Decides between the job of an earlier request, a job of the same content and a new job. The
   // earlier one is found even if there is no `job`, because the device is not there any more. A
   // result of the job `spent` is not used.
@@ -85,6 +100,8 @@ class Admission {
   // Returns the id of the job whose result the request would get, if that result is not all there
   // any more; else nothing. Reads the result's blobs, unless they were verified before.
   absl::StatusOr<std::string> FindSpent(const absl::StatusOr<Job>& job) const;
+  // Makes a job that was there before one of this request, too.
+  absl::StatusOr<Job> Share(Ledger::Edit& edit, Job job, const SubmitRequest& request) const;
   // The job of an earlier submission with this id; null if there is none. REQUEST_ID_REUSED if that
   // had another content.
   absl::StatusOr<std::optional<Job>> FindEarlier(JobTransaction& store,

@@ -2,12 +2,14 @@
 
 // Interfaces of the stores for blobs and for uploads in progress. A blob is immutable, is found by
 // its digest, and is either complete or absent. One that was damaged on the disk is set aside as
-// soon as that is found, and then it is absent, so that it can be stored anew.
+// soon as that is found, and then it is absent, so that it can be stored anew. One that no job
+// refers to is removed when nobody has used it for a day (retention.h).
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -34,14 +36,36 @@ class BlobStore {
 
   // Looks for the blob, and not at its bytes.
   virtual absl::StatusOr<bool> Contains(const BlobId& id) = 0;
+  // The same, and takes the blob as used now, if it is there: somebody is about to refer to it.
+  virtual absl::StatusOr<bool> Use(const BlobId& id) = 0;
   // Returns NOT_FOUND if there is no such blob. Reads all of it, and returns BLOB_CORRUPT if the
   // bytes do not have the digest.
   virtual absl::Status Verify(const BlobId& id) = 0;
   // Verifies the blob first, unless this process has done so before.
   virtual absl::StatusOr<std::shared_ptr<const Blob>> Open(const BlobId& id) = 0;
-  // Durable when this returns. A blob that is there is verified as by Open, and replaced if it is
-  // damaged.
+  // Durable when this returns, and used now. A blob that is there is verified as by Open, and
+  // replaced if it is damaged.
   virtual absl::StatusOr<BlobId> Put(absl::string_view bytes) = 0;
+};
+
+struct HeldBlob {
+  BlobId id;
+  int64_t use_ms = 0;  // Unix time at which it was stored or last used.
+};
+
+// What a store of blobs holds, for whoever removes what nobody needs. Thread-safe. Errors:
+// STORAGE_DOWN.
+class BlobInventory {
+ public:
+  virtual ~BlobInventory() = default;
+
+  // Passes on all blobs, perhaps without those that are stored or removed meanwhile.
+  virtual absl::Status Visit(absl::FunctionRef<absl::Status(const HeldBlob&)> visit) = 0;
+  // Removes the blob, unless it was used at `unix_ms` or later. Returns whether it was removed.
+  // Readers that have it open keep it.
+  virtual absl::StatusOr<bool> RemoveUnused(const BlobId& id, int64_t unix_ms) = 0;
+  // What the disk has free.
+  virtual absl::StatusOr<int64_t> FreeBytes() const = 0;
 };
 
 // Verifies a blob, even if that was done before, and opens it.

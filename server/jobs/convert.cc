@@ -12,6 +12,7 @@
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
+#include "proto/wire/time.h"
 
 namespace quotient::jobs {
 namespace {
@@ -41,6 +42,12 @@ absl::Status Shortened(const absl::Status& error) {
   const std::optional<Reason> reason = GetReason(error);
   return reason.has_value() ? MakeError(*reason, message) : absl::Status(error.code(), message);
 }
+
+absl::Status InvalidPolicy(absl::string_view problem) {
+  return MakeError(Reason::kOptionInvalid, absl::StrCat("policy.", problem));
+}
+
+bool IsDeadline(int64_t ms) { return ms > 0 && ms <= JobPolicy::kMostMs; }
 
 }  // namespace
 
@@ -83,6 +90,7 @@ v1::JobResult ToProto(const JobResult& result) {
   message.set_engine_version(result.engine_version);
   message.set_device_fingerprint(result.device_fingerprint);
   message.set_device_failed(result.device_failed);
+  message.set_stopped_early(result.stopped_early);
   return message;
 }
 
@@ -100,7 +108,37 @@ absl::StatusOr<JobResult> FromProto(const v1::JobResult& message) {
   result.engine_version = message.engine_version();
   result.device_fingerprint = message.device_fingerprint();
   result.device_failed = message.device_failed();
+  result.stopped_early = message.stopped_early();
   return result;
+}
+
+v1::JobPolicy ToProto(const JobPolicy& policy) {
+  v1::JobPolicy message;
+  message.set_priority(policy.priority);
+  if (policy.queue_ms > 0) {
+    *message.mutable_queue_deadline() = TimeUtil::MillisecondsToDuration(policy.queue_ms);
+  }
+  if (policy.run_ms > 0) {
+    *message.mutable_run_deadline() = TimeUtil::MillisecondsToDuration(policy.run_ms);
+  }
+  return message;
+}
+
+absl::StatusOr<JobPolicy> FromProto(const v1::JobPolicy& message) {
+  constexpr int kMost = JobPolicy::kMostPriority;
+  if (message.priority() < -kMost || message.priority() > kMost) {
+    return InvalidPolicy(absl::StrCat("priority: ", -kMost, " to ", kMost));
+  }
+  JobPolicy policy{.priority = message.priority()};
+  if (message.has_queue_deadline()) {
+    policy.queue_ms = wire::Milliseconds(message.queue_deadline());
+    if (!IsDeadline(policy.queue_ms)) return InvalidPolicy("queue_deadline: up to a year");
+  }
+  if (message.has_run_deadline()) {
+    policy.run_ms = wire::Milliseconds(message.run_deadline());
+    if (!IsDeadline(policy.run_ms)) return InvalidPolicy("run_deadline: up to a year");
+  }
+  return policy;
 }
 
 v1::JobState ToProto(JobState state) {
@@ -145,6 +183,13 @@ v1::Job ToSummary(const Job& job, const std::optional<Progress>& progress) {
     *message.mutable_start_time() = TimeUtil::MillisecondsToTimestamp(job.start_ms);
   }
   if (job.end_ms > 0) *message.mutable_end_time() = TimeUtil::MillisecondsToTimestamp(job.end_ms);
+  message.set_client(job.client);
+  *message.mutable_policy() = ToProto(job.policy);
+  if (job.start_by_ms > 0) {
+    *message.mutable_start_by() = TimeUtil::MillisecondsToTimestamp(job.start_by_ms);
+  }
+  message.set_stop_requested(job.stop_requested);
+  if (job.use_ms > 0) *message.mutable_use_time() = TimeUtil::MillisecondsToTimestamp(job.use_ms);
   message.set_sequence(job.sequence);
   if (progress.has_value()) *message.mutable_progress() = wire::ToProto(*progress);
   if (job.result.has_value()) *message.mutable_result() = ToProto(*job.result);
@@ -178,6 +223,13 @@ absl::StatusOr<Job> FromProto(const v1::Job& message) {
   job.create_ms = TimeUtil::TimestampToMilliseconds(message.create_time());
   job.start_ms = TimeUtil::TimestampToMilliseconds(message.start_time());
   job.end_ms = TimeUtil::TimestampToMilliseconds(message.end_time());
+  // Version 0.2 wrote none.
+  job.use_ms =
+      message.has_use_time() ? TimeUtil::TimestampToMilliseconds(message.use_time()) : job.end_ms;
+  job.client = message.client();
+  QUOTIENT_ASSIGN_OR_RETURN(job.policy, FromProto(message.policy()));
+  job.start_by_ms = TimeUtil::TimestampToMilliseconds(message.start_by());
+  job.stop_requested = message.stop_requested();
   if (message.has_result()) {
     QUOTIENT_ASSIGN_OR_RETURN(job.result, FromProto(message.result()));
   }

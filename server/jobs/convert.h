@@ -19,6 +19,10 @@ absl::StatusOr<Manifest> FromProto(const v1::ModelManifest& message);
 v1::JobResult ToProto(const JobResult& result);
 absl::StatusOr<JobResult> FromProto(const v1::JobResult& message);
 
+v1::JobPolicy ToProto(const JobPolicy& policy);
+// Error: OPTION_INVALID.
+absl::StatusOr<JobPolicy> FromProto(const v1::JobPolicy& message);
+
 v1::JobState ToProto(JobState state);
 // Returns nothing for UNSPECIFIED and for unknown numbers.
 std::optional<JobState> FromProto(v1::JobState state);

@@ -1,11 +1,13 @@
 #include "server/jobs/dispatch.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -72,6 +74,10 @@ absl::Status MoveRecovered(Ledger::Edit& edit, Job job, Verdict verdict) {
   return MoveBack(edit, std::move(job), "recovery", "interrupted");
 }
 
+bool IsOverdue(const Job& job, int64_t now_ms) {
+  return job.state == JobState::kQueued && job.start_by_ms > 0 && job.start_by_ms <= now_ms;
+}
+
 // Whether the job may begin now, beside those that run.
 absl::StatusOr<bool> MayRun(JobTransaction& store, const Job& job) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.Leases());
@@ -86,7 +92,7 @@ absl::StatusOr<bool> MayRun(JobTransaction& store, const Job& job) {
 }  // namespace
 
 Dispatch::Dispatch(Ledger* ledger, const Clock* clock)
-    : ledger_(*ledger), leases_(kLeaseMs, clock) {
+    : ledger_(*ledger), clock_(*clock), leases_(kLeaseMs, clock) {
   ledger_.AddObserver(this);
 }
 
@@ -99,13 +105,16 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
   std::optional<Claimed> claimed;
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     JobTransaction& store = edit.store();
-    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.OldestQueued());
-    if (!job.has_value()) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<QueueHead> heads, store.QueueHeads());
+    if (heads.empty()) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(Next(heads).job_id));
+    if (!job.has_value()) return MakeError(Reason::kInternal, "a waiting job is not in the store");
     QUOTIENT_ASSIGN_OR_RETURN(const bool may_run, MayRun(store, *job));
     if (!may_run) return absl::OkStatus();
     ++job->attempt;
     ++job->lease_epoch;
     job->start_ms = store.now_ms();
+    job->start_by_ms = 0;
     Lease lease{job->id, std::string(owner), job->lease_epoch};
     QUOTIENT_RETURN_IF_ERROR(store.PutLease(lease));
     QUOTIENT_RETURN_IF_ERROR(edit.Move(&*job, JobEvent::kClaim, "worker", "claimed"));
@@ -120,10 +129,12 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
   return claimed;
 }
 
-absl::StatusOr<JobState> Dispatch::Renew(const Lease& lease) {
-  QUOTIENT_ASSIGN_OR_RETURN(const bool cancelling, leases_.Renew(lease));
-  return cancelling ? JobState::kCancelling : JobState::kRunning;
+const QueueHead& Dispatch::Next(const std::vector<QueueHead>& heads) {
+  absl::MutexLock lock(&mutex_);
+  return fair_share_.Next(heads);
 }
+
+absl::StatusOr<Orders> Dispatch::Renew(const Lease& lease) { return leases_.Renew(lease); }
 
 absl::Status Dispatch::Finish(const Lease& lease, const absl::StatusOr<JobResult>& result) {
   return End(lease, [&](Ledger::Edit& edit, Job job) {
@@ -176,6 +187,24 @@ absl::Status Dispatch::EndHeld(HeldLease& held,
   return status;
 }
 
+absl::StatusOr<int> Dispatch::FailOverdue() {
+  int failed = 0;
+  const int64_t now_ms = clock_.UnixMs();
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids, ledger_.store().Overdue(now_ms));
+  for (const std::string& id : ids) {
+    QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.store().Find(id));
+      if (!job.has_value() || !IsOverdue(*job, now_ms)) return absl::OkStatus();
+      job->error = MakeError(Reason::kQueueDeadline,
+                             absl::StrFormat("the job waited for %.0f s and did not begin",
+                                             1e-3 * static_cast<double>(now_ms - job->create_ms)));
+      ++failed;
+      return edit.Move(&*job, JobEvent::kExpire, "queue", ReasonText(job->error));
+    }));
+  }
+  return failed;
+}
+
 absl::StatusOr<int> Dispatch::RequeueLost() {
   int taken = 0;
   for (const std::shared_ptr<HeldLease>& held : leases_.Expired()) {
@@ -225,9 +254,30 @@ void Dispatch::Interrupt() {
   interrupted_ = true;
 }
 
+void Dispatch::Account(const Job& job, const Transition& transition) {
+  const bool ran =
+      transition.from == JobState::kRunning || transition.from == JobState::kCancelling;
+  const bool runs = transition.to == JobState::kRunning || transition.to == JobState::kCancelling;
+  const double expected_seconds = job.spec.options.budget_seconds;
+  if (!ran && runs) fair_share_.Began(job.client, expected_seconds);
+  if (ran && !runs) {
+    const int64_t ms = std::max<int64_t>(0, transition.time_ms - job.start_ms);
+    fair_share_.Ended(job.client, expected_seconds, 1e-3 * static_cast<double>(ms));
+  }
+}
+
 void Dispatch::OnTransition(const Job& job, const Transition& transition) {
-  if (transition.to == JobState::kRunning) return leases_.Add({job.id, "", job.lease_epoch});
-  if (transition.to == JobState::kCancelling) return leases_.SetCancelling(job.id);
+  {
+    absl::MutexLock lock(&mutex_);
+    Account(job, transition);
+  }
+  if (transition.from == JobState::kQueued && transition.to == JobState::kRunning) {
+    return leases_.Add({job.id, "", job.lease_epoch});
+  }
+  if (!IsTerminal(transition.to) && transition.to != JobState::kQueued) {
+    return leases_.SetOrders(
+        job.id, {.cancel = transition.to == JobState::kCancelling, .finish = job.stop_requested});
+  }
   if (transition.reason == ReasonName(Reason::kPoisoned)) {
     Log().error("job {}: {}", job.id, std::string(job.error.message()));
   }

@@ -1,11 +1,13 @@
 #pragma once
 
-// The side of the queue that workers use: claim, renew, finish, hand back. Every write of a worker
+// The side of the queue that workers use: claim, renew, finish, hand back. Which job is next is
+// decided in fair_share.h. Every write of a worker
 // is checked against the epoch of its lease, so that a worker that was taken for dead cannot change
 // the job any more.
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -15,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/clock.h"
+#include "server/jobs/fair_share.h"
 #include "server/jobs/job.h"
 #include "server/jobs/last_end.h"
 #include "server/jobs/lease_table.h"
@@ -38,12 +41,11 @@ class Dispatch : public JobObserver {
   // time of `clock`, which is borrowed.
   Dispatch(Ledger* ledger, const Clock* clock);
 
-  // Sets the oldest waiting job to RUNNING, under a new lease. Returns nothing if no job waits, or
-  // if the oldest one has to run alone, or another one does so now.
+  // Sets the job that is next to RUNNING, under a new lease. Returns nothing if no job waits, or if
+  // the next one has to run alone, or another one does so now.
   absl::StatusOr<std::optional<Claimed>> Claim(absl::string_view owner);
-  // Extends the lease. Returns the job's state; CANCELLING means that the worker should stop. Does
-  // not touch the store.
-  absl::StatusOr<JobState> Renew(const Lease& lease);
+  // Extends the lease. Does not touch the store.
+  absl::StatusOr<Orders> Renew(const Lease& lease);
   // Ends the job with a result or an error.
   absl::Status Finish(const Lease& lease, const absl::StatusOr<JobResult>& result);
   // Runs `action` while the lease is held: during the call nobody else can claim or end the job.
@@ -55,6 +57,8 @@ class Dispatch : public JobObserver {
   // to the queue because of `reason`, or fails with `error` if this was its last attempt.
   absl::Status Lose(const Lease& lease, absl::string_view reason, const absl::Status& error);
 
+  // Fails waiting jobs that should have begun by now, with QUEUE_DEADLINE. Returns their number.
+  absl::StatusOr<int> FailOverdue();
   // Takes jobs back from workers whose leases have expired. Returns the number of jobs. Has to be
   // called more often than every AwakeClock::kLongestStepMs.
   absl::StatusOr<int> RequeueLost();
@@ -75,10 +79,16 @@ class Dispatch : public JobObserver {
   absl::Status EndHeld(HeldLease& held, absl::FunctionRef<absl::Status(Ledger::Edit&, Job)> change)
       ABSL_LOCKS_EXCLUDED(held.mutex);
 
+  // Keeps account of what is done for whom.
+  void Account(const Job& job, const Transition& transition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const QueueHead& Next(const std::vector<QueueHead>& heads) ABSL_LOCKS_EXCLUDED(mutex_);
+
   Ledger& ledger_;
+  const Clock& clock_;
   LeaseTable leases_;
 
   absl::Mutex mutex_;
+  FairShare fair_share_ ABSL_GUARDED_BY(mutex_);
   // Whether jobs may be waiting. Initially true, since the store may hold some.
   bool work_ ABSL_GUARDED_BY(mutex_) = true;
   bool interrupted_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,5 +1,6 @@
 #include "server/jobs/job.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,13 @@ int64_t Manifest::TotalBytes() const {
   return total;
 }
 
+JobPolicy MostOf(const JobPolicy& a, const JobPolicy& b) {
+  const auto longest = [](int64_t x, int64_t y) { return x == 0 || y == 0 ? 0 : std::max(x, y); };
+  return {.priority = std::max(a.priority, b.priority),
+          .queue_ms = longest(a.queue_ms, b.queue_ms),
+          .run_ms = longest(a.run_ms, b.run_ms)};
+}
+
 absl::string_view JobStateName(JobState state) { return kStates[static_cast<int>(state)].name; }
 
 std::optional<JobState> JobStateFromName(absl::string_view name) {
@@ -56,5 +64,32 @@ std::optional<JobState> JobStateFromName(absl::string_view name) {
 }
 
 bool IsTerminal(JobState state) { return kStates[static_cast<int>(state)].terminal; }
+
+std::vector<BlobId> JobResult::Blobs() const {
+  std::vector<BlobId> blobs = {model, report_json, report_html};
+  if (external_data.has_value()) blobs.push_back(*external_data);
+  return blobs;
+}
+
+bool HasReusableEnd(const Job& job) {
+  if (job.state == JobState::kFailed) {
+    return job.error.code() == absl::StatusCode::kInvalidArgument ||
+           job.error.code() == absl::StatusCode::kUnimplemented;
+  }
+  return job.state == JobState::kSucceeded && job.result.has_value() &&
+         !job.result->device_failed && !job.result->stopped_early;
+}
+
+std::vector<BlobId> BlobsOf(const Job& job) {
+  std::vector<BlobId> blobs = job.spec.Blobs();
+  if (!job.result.has_value()) return blobs;
+  const std::vector<BlobId> made = job.result->Blobs();
+  blobs.insert(blobs.end(), made.begin(), made.end());
+  return blobs;
+}
+
+int64_t QueueRank(const Job& job) {
+  return job.create_ms - JobPolicy::kMsPerLevel * job.policy.priority;
+}
 
 }  // namespace quotient::jobs

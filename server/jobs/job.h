@@ -30,7 +30,7 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// The part of a job that the client sets.
+// The part of a job that the client sets, and that determines its result.
 struct JobSpec {
   std::string model_name;  // For people to read.
   Manifest model;
@@ -43,6 +43,27 @@ struct JobSpec {
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
+
+// How a job is treated, which does not determine its result.
+struct JobPolicy {
+  // Priorities go from the negative of this number up to it.
+  static constexpr int kMostPriority = 10;
+  static constexpr int64_t kMostMs = int64_t{366} * 24 * 3600 * 1000;
+  // What a level of priority is worth: so much waiting beside jobs of the same client, so much
+  // service beside those of others.
+  static constexpr int64_t kMsPerLevel = 600'000;
+
+  int priority = 0;
+  // The job fails if no worker has begun it after this time; 0: it may wait for ever.
+  int64_t queue_ms = 0;
+  // An attempt that takes longer fails; 0: it may take what the server allows.
+  int64_t run_ms = 0;
+
+  friend bool operator==(const JobPolicy&, const JobPolicy&) = default;
+};
+
+// The policy of a job that several submissions share: of each field what asks for most.
+JobPolicy MostOf(const JobPolicy& a, const JobPolicy& b);
 
 enum class JobState { kQueued, kRunning, kCancelling, kSucceeded, kFailed, kCancelled };
 
@@ -61,6 +82,9 @@ struct JobResult {
   // The device that the job ran on (optimize::DeviceIdentity::fingerprint).
   std::string device_fingerprint;
   bool device_failed = false;  // optimize::Result::device_failed
+  bool stopped_early = false;  // optimize::Result::finished_early
+
+  std::vector<BlobId> Blobs() const;
 
   friend bool operator==(const JobResult&, const JobResult&) = default;
 };
@@ -68,6 +92,8 @@ struct JobResult {
 struct Job {
   std::string id;
   JobSpec spec;
+  JobPolicy policy;
+  std::string client;  // The machine that submitted it first.
   // What the device of the options is. Set when the job is accepted, and corrected when it has run:
   // a server that was started anew in between may have another library or another processor.
   std::string device_fingerprint;
@@ -79,15 +105,29 @@ struct Job {
   bool runs_alone = false;
   // Raised by every claim. A worker may write only while this equals the epoch of its lease.
   int64_t lease_epoch = 0;
+  bool stop_requested = false;      // The job is to finish with what it has.
   int64_t sequence = 0;             // Number of the latest transition.
-  int64_t create_ms = 0;            // Unix time, like the next two.
+  int64_t create_ms = 0;            // Unix time, like the next four.
+  int64_t start_by_ms = 0;          // It fails unless it begins by then; 0 if it may wait.
   int64_t start_ms = 0;             // Start of the latest attempt; 0 if there was none.
   int64_t end_ms = 0;               // 0 if the job has not ended.
+  int64_t use_ms = 0;               // Its end, or the last time that its result was found.
   std::optional<JobResult> result;  // Set if the job succeeded.
   absl::Status error;               // Set if the job failed.
 
   friend bool operator==(const Job&, const Job&) = default;
 };
+
+// Whether how the job ended holds for all jobs of its content: it has a result that another attempt
+// would not better, or was refused for what the model and the options are.
+bool HasReusableEnd(const Job& job);
+
+// All blobs that the job needs or has made.
+std::vector<BlobId> BlobsOf(const Job& job);
+
+// Of the waiting jobs of one client, the one with the least rank is next: the oldest one, where
+// each level of priority counts as some age. So jobs of low priority do not wait for ever.
+int64_t QueueRank(const Job& job);
 
 // A worker's right to run a job, which the worker renews periodically.
 struct Lease {

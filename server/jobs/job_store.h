@@ -13,9 +13,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/blob_id.h"
 #include "server/jobs/job.h"
 
 namespace quotient::jobs {
+
+// The next one of a client's waiting jobs.
+struct QueueHead {
+  std::string client;
+  std::string job_id;
+  int priority = 0;
+  int64_t rank = 0;  // QueueRank
+
+  friend bool operator==(const QueueHead&, const QueueHead&) = default;
+};
 
 // A write transaction, valid only during JobStore::Write. Reads see the transaction's own changes.
 class JobTransaction {
@@ -26,12 +37,18 @@ class JobTransaction {
   virtual int64_t now_ms() const = 0;
 
   virtual absl::StatusOr<std::optional<Job>> Find(absl::string_view id) = 0;
-  // Returns the newest job with this key.
-  virtual absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) = 0;
-  virtual absl::StatusOr<std::optional<Job>> OldestQueued() = 0;
+  // Returns the newest job with this key that has a reusable end; if there is none, the newest one
+  // that waits or runs. Leaves the job `except` out.
+  virtual absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key,
+                                                             absl::string_view except) = 0;
+  // Returns of each client that has waiting jobs the one of the least rank, or the oldest of these.
+  virtual absl::StatusOr<std::vector<QueueHead>> QueueHeads() = 0;
   virtual absl::StatusOr<int> CountQueued() = 0;
+  virtual absl::StatusOr<int> CountQueuedOf(absl::string_view client) = 0;
   // Adds the job or replaces the one with its id.
   virtual absl::Status Put(const Job& job) = 0;
+  // Removes a job that has ended, its transitions and its submissions.
+  virtual absl::Status Remove(absl::string_view id) = 0;
   virtual absl::Status Append(const Transition& transition) = 0;
 
   // Returns the leases of all jobs that run, by job id. There is at most one per job.
@@ -47,8 +64,19 @@ class JobTransaction {
   virtual absl::Status ForgetSubmissions(int64_t create_ms) = 0;
 };
 
+// What is unset or empty lets all jobs through.
+struct JobFilter {
+  std::optional<JobState> state;
+  std::string client;
+  std::string graph_sha256;  // Of the model's ONNX file.
+  int64_t created_after_ms = 0;
+  int64_t created_before_ms = 0;
+
+  bool Accepts(const Job& job) const;
+};
+
 struct ListQuery {
-  std::optional<JobState> state;  // If unset, jobs in any state.
+  JobFilter filter;
   // Only jobs with smaller numbers; 0 starts with the newest job. Numbers grow with every job
   // added.
   int64_t before_number = 0;
@@ -77,6 +105,13 @@ class JobStore {
                                                           int64_t after_sequence) = 0;
   // Returns the number of jobs in each state. States without jobs are left out.
   virtual absl::StatusOr<std::map<JobState, int64_t>> CountByState() = 0;
+  // Returns the ids of waiting jobs that should have begun by now.
+  virtual absl::StatusOr<std::vector<std::string>> Overdue(int64_t now_ms) = 0;
+  // Returns the ids of jobs that have ended and were last used before this time, those first that
+  // were not used for longest, at most `limit`.
+  virtual absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) = 0;
+  // Whether a job needs or has made this blob.
+  virtual absl::StatusOr<bool> Refers(const BlobId& blob) = 0;
 };
 
 }  // namespace quotient::jobs

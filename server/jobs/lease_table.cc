@@ -17,7 +17,7 @@ void LeaseTable::Add(const Lease& lease) {
   entries_[lease.job_id] = {std::make_shared<HeldLease>(lease), until_ms};
 }
 
-absl::StatusOr<bool> LeaseTable::Renew(const Lease& lease) {
+absl::StatusOr<Orders> LeaseTable::Renew(const Lease& lease) {
   const int64_t until_ms = clock_.NowMs() + lease_ms_;
   absl::MutexLock lock(&mutex_);
   const auto found = entries_.find(lease.job_id);
@@ -25,13 +25,13 @@ absl::StatusOr<bool> LeaseTable::Renew(const Lease& lease) {
     return LeaseLost(lease);
   }
   found->second.until_ms = until_ms;
-  return found->second.cancelling;
+  return found->second.orders;
 }
 
-void LeaseTable::SetCancelling(absl::string_view job_id) {
+void LeaseTable::SetOrders(absl::string_view job_id, const Orders& orders) {
   absl::MutexLock lock(&mutex_);
   if (const auto found = entries_.find(job_id); found != entries_.end()) {
-    found->second.cancelling = true;
+    found->second.orders = orders;
   }
 }
 

@@ -33,6 +33,14 @@ struct HeldLease {
   bool ended ABSL_GUARDED_BY(mutex) = false;
 };
 
+// What the holder of a lease is to do with its job.
+struct Orders {
+  bool cancel = false;
+  bool finish = false;
+
+  friend bool operator==(const Orders&, const Orders&) = default;
+};
+
 // Thread-safe.
 class LeaseTable {
  public:
@@ -40,11 +48,10 @@ class LeaseTable {
 
   // Begins a lease. An earlier one of the same job has ended.
   void Add(const Lease& lease) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Lets the lease begin anew. Returns whether its job is being cancelled, and ABORTED if the lease
-  // is lost.
-  absl::StatusOr<bool> Renew(const Lease& lease) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Makes Renew tell that the job is being cancelled.
-  void SetCancelling(absl::string_view job_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Lets the lease begin anew. Returns ABORTED if it is lost.
+  absl::StatusOr<Orders> Renew(const Lease& lease) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What Renew returns for this job from now on.
+  void SetOrders(absl::string_view job_id, const Orders& orders) ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns ABORTED if the lease is lost.
   absl::StatusOr<std::shared_ptr<HeldLease>> Find(const Lease& lease) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -59,7 +66,7 @@ class LeaseTable {
   struct Entry {
     std::shared_ptr<HeldLease> held;
     int64_t until_ms = 0;  // By the clock of this table.
-    bool cancelling = false;
+    Orders orders;
   };
 
   const int64_t lease_ms_;

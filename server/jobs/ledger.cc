@@ -27,6 +27,16 @@ absl::Status Ledger::Edit::Move(Job* job, JobEvent event, absl::string_view acto
   return Record(job, *next, actor, reason);
 }
 
+absl::Status Ledger::Edit::Note(Job* job, absl::string_view actor, absl::string_view reason) {
+  return Record(job, job->state, actor, reason);
+}
+
+absl::Status Ledger::Edit::Remove(const Job& job) {
+  QUOTIENT_RETURN_IF_ERROR(store_.Remove(job.id));
+  removals_.push_back(job);
+  return absl::OkStatus();
+}
+
 void Ledger::Edit::Submitted(const Job& job, Disposition disposition) {
   submissions_.emplace_back(job, disposition);
 }
@@ -42,7 +52,7 @@ absl::Status Ledger::Edit::Record(Job* job, JobState to, absl::string_view actor
                         .reason = std::string(reason)};
   job->state = to;
   job->sequence = transition.sequence;
-  if (IsTerminal(to)) job->end_ms = transition.time_ms;
+  if (IsTerminal(to)) job->end_ms = job->use_ms = transition.time_ms;
   QUOTIENT_RETURN_IF_ERROR(store_.Put(*job));
   QUOTIENT_RETURN_IF_ERROR(store_.Append(transition));
   changes_.push_back({*job, std::move(transition)});
@@ -66,7 +76,7 @@ absl::Status Ledger::Commit(absl::FunctionRef<absl::Status(Edit&)> write) {
   QUOTIENT_RETURN_IF_ERROR(store_.Write([&](JobTransaction& transaction) -> absl::Status {
     Edit edit(transaction);
     QUOTIENT_RETURN_IF_ERROR(write(edit));
-    news = {std::move(edit.changes_), std::move(edit.submissions_)};
+    news = {std::move(edit.changes_), std::move(edit.submissions_), std::move(edit.removals_)};
     return absl::OkStatus();
   }));
   absl::MutexLock news_lock(&news_mutex_);
@@ -84,6 +94,7 @@ void Ledger::TellNews() {
       for (const auto& [job, disposition] : news->submissions) {
         observer->OnSubmission(job, disposition);
       }
+      for (const Job& job : news->removals) observer->OnRemoval(job);
     }
   }
 }

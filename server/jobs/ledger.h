@@ -35,6 +35,8 @@ class JobObserver {
   virtual ~JobObserver() = default;
   virtual void OnTransition(const Job& job, const Transition& transition) = 0;
   virtual void OnSubmission(const Job& /*job*/, Disposition /*disposition*/) {}
+  // A job that had ended was removed.
+  virtual void OnRemoval(const Job& /*job*/) {}
 };
 
 // Thread-safe.
@@ -52,6 +54,10 @@ class Ledger {
     // Changes the job's state by `event` and stores all fields of the job. Does nothing if the
     // event does not change the state. Returns INTERNAL if the event cannot happen in this state.
     absl::Status Move(Job* job, JobEvent event, absl::string_view actor, absl::string_view reason);
+    // Records a transition that leaves the job in its state, and stores all fields of the job.
+    absl::Status Note(Job* job, absl::string_view actor, absl::string_view reason);
+    // Removes a job that has ended.
+    absl::Status Remove(const Job& job);
     // Tells observers of a submission after the commit.
     void Submitted(const Job& job, Disposition disposition);
 
@@ -68,6 +74,7 @@ class Ledger {
     JobTransaction& store_;
     std::vector<Change> changes_;
     std::vector<std::pair<Job, Disposition>> submissions_;
+    std::vector<Job> removals_;
   };
 
   explicit Ledger(JobStore* store) : store_(*store) {}
@@ -86,6 +93,7 @@ class Ledger {
   struct News {
     std::vector<Edit::Change> changes;
     std::vector<std::pair<Job, Disposition>> submissions;
+    std::vector<Job> removals;
   };
 
   absl::Status Commit(absl::FunctionRef<absl::Status(Edit&)> write)

@@ -6,6 +6,7 @@ namespace {
 std::optional<JobState> FromRunning(JobEvent event, bool attempts_left) {
   switch (event) {
     case JobEvent::kClaim:
+    case JobEvent::kExpire:
       return std::nullopt;
     case JobEvent::kSucceed:
       return JobState::kSucceeded;
@@ -28,11 +29,12 @@ std::optional<JobState> NextState(JobState state, JobEvent event, bool attempts_
     case JobState::kQueued:
       if (event == JobEvent::kClaim) return JobState::kRunning;
       if (event == JobEvent::kCancel) return JobState::kCancelled;
+      if (event == JobEvent::kExpire) return JobState::kFailed;
       return std::nullopt;
     case JobState::kRunning:
       return FromRunning(event, attempts_left);
     case JobState::kCancelling:
-      if (event == JobEvent::kClaim) return std::nullopt;
+      if (event == JobEvent::kClaim || event == JobEvent::kExpire) return std::nullopt;
       if (event == JobEvent::kCancel) return JobState::kCancelling;
       // Whatever the worker's outcome is, nobody wants it any more.
       return JobState::kCancelled;

@@ -2,7 +2,7 @@
 
 // The states of a job and the events that change them. Pure functions, without clock or store.
 //
-//   QUEUED --claim--> RUNNING --succeed--> SUCCEEDED
+//   QUEUED --claim--> RUNNING --succeed--> SUCCEEDED        QUEUED --expire--> FAILED
 //     ^  \               | \ ---fail-----> FAILED
 //     |   \--cancel--+   |  \--cancel--> CANCELLING --any end--> CANCELLED
 //     |              v   |
@@ -20,6 +20,7 @@ enum class JobEvent {
   kSucceed,   // The worker has a result.
   kFail,      // The worker has an error, which may be CANCELLED.
   kCancel,    // A client cancels the job.
+  kExpire,    // The job has waited too long.
   kLose,      // The worker is dead, cut off, or cannot run the job any more.
   kHandBack,  // The worker has to stop, for reasons that have nothing to do with the job.
 };

@@ -74,7 +74,7 @@ void WatchHub::OnTransition(const Job& job, const Transition& transition) {
   {
     absl::MutexLock lock(&mutex_);
     Topic& topic = topics_[job.id];
-    if (transition.to != JobState::kCancelling) {
+    if (transition.to != transition.from && transition.to != JobState::kCancelling) {
       topic.epoch = transition.to == JobState::kRunning ? job.lease_epoch : 0;
       topic.progress.reset();
     }

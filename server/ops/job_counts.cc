@@ -8,6 +8,11 @@ void JobCounts::OnTransition(const jobs::Job& /*job*/, const jobs::Transition& t
   ++counts_[transition.to];
 }
 
+void JobCounts::OnRemoval(const jobs::Job& job) {
+  absl::MutexLock lock(&mutex_);
+  --counts_[job.state];
+}
+
 std::map<jobs::JobState, int64_t> JobCounts::Get() const {
   absl::MutexLock lock(&mutex_);
   return counts_;

@@ -33,14 +33,15 @@ class JobMeter : public jobs::JobObserver {
   explicit JobMeter(Metrics* metrics) : metrics_(*metrics) {}
 
   void OnTransition(const jobs::Job& job, const jobs::Transition& transition) override {
-    const bool first_claim = transition.to == JobState::kRunning && job.lease_epoch == 1;
+    const bool changes = transition.from != transition.to;
+    const bool first_claim = changes && transition.to == JobState::kRunning && job.lease_epoch == 1;
     if (first_claim) {
       metrics_.Observe(MetricId::kJobQueueSeconds, {},
                        static_cast<double>(job.start_ms - job.create_ms) / 1000);
     }
     const bool was_running =
         transition.from == JobState::kRunning || transition.from == JobState::kCancelling;
-    if (was_running && transition.to != JobState::kCancelling) {
+    if (changes && was_running && transition.to != JobState::kCancelling) {
       metrics_.Add(MetricId::kJobAttempts, {AttemptEnd(transition)});
     }
     if (IsTerminal(transition.to)) {

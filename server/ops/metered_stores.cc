@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,6 +34,15 @@ class MeteredJobStore : public jobs::JobStore {
   }
   absl::StatusOr<std::map<jobs::JobState, int64_t>> CountByState() override {
     return Timed("read", [&] { return store_->CountByState(); });
+  }
+  absl::StatusOr<std::vector<std::string>> Overdue(int64_t now_ms) override {
+    return Timed("read", [&] { return store_->Overdue(now_ms); });
+  }
+  absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
+    return Timed("read", [&] { return store_->Unused(before_ms, limit); });
+  }
+  absl::StatusOr<bool> Refers(const BlobId& blob) override {
+    return Timed("read", [&] { return store_->Refers(blob); });
   }
 
  private:

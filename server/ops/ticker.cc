@@ -14,7 +14,7 @@ Ticker::~Ticker() {
 
 void Ticker::Run() {
   std::vector<absl::Time> due;
-  for (const Task& task : tasks_) due.push_back(absl::Now() + task.period);
+  for (const Task& task : tasks_) due.push_back(absl::Now() + task.first.value_or(task.period));
   for (;;) {
     const absl::Time next = *std::min_element(due.begin(), due.end());
     {

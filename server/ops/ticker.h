@@ -3,6 +3,7 @@
 // A thread that calls functions periodically.
 
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -17,9 +18,11 @@ class Ticker {
   struct Task {
     absl::Duration period;
     std::function<void()> run;  // Should be quick, since all tasks share one thread.
+    // How long after the start it runs for the first time; if unset, after one period.
+    std::optional<absl::Duration> first = {};
   };
 
-  // Runs each task once per period, for the first time after one period.
+  // Runs each task once per period.
   explicit Ticker(std::vector<Task> tasks);
   // Waits for the running task, if there is one.
   ~Ticker();

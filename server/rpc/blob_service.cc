@@ -40,7 +40,7 @@ absl::Status BlobService::Missing(const v1::FindMissingRequest& request,
   if (request.blobs_size() > kMaxDigestsPerCall) return Malformed("more than 1000 digests");
   for (const v1::Digest& digest : request.blobs()) {
     QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(digest));
-    QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(id));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Use(id));
     if (!present) *response->add_missing() = digest;
   }
   return absl::OkStatus();

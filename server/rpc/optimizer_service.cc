@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/digest.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/options.h"
+#include "proto/wire/time.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/page_token.h"
 #include "server/rpc/peer.h"
@@ -43,35 +45,71 @@ v1::SubmitJobResponse::Disposition DispositionProto(jobs::Disposition dispositio
   return v1::SubmitJobResponse::DISPOSITION_UNSPECIFIED;
 }
 
+// What SubmitJob and LookupResult have in common.
+template <typename Message>
+absl::StatusOr<jobs::JobSpec> SpecOf(const Message& message) {
+  jobs::JobSpec spec;
+  QUOTIENT_ASSIGN_OR_RETURN(spec.model, jobs::FromProto(message.model()));
+  spec.options = wire::FromProto(message.options());
+  if (!message.external_location().empty()) spec.external_location = message.external_location();
+  return spec;
+}
+
 absl::StatusOr<jobs::SubmitRequest> FromProto(const v1::SubmitJobRequest& message) {
   jobs::SubmitRequest request;
+  QUOTIENT_ASSIGN_OR_RETURN(request.spec, SpecOf(message));
+  QUOTIENT_ASSIGN_OR_RETURN(request.policy, jobs::FromProto(message.policy()));
+  request.spec.model_name = message.model_name();
   request.request_id = message.request_id();
   request.skip_cache_lookup = message.skip_cache_lookup();
-  request.spec.model_name = message.model_name();
-  QUOTIENT_ASSIGN_OR_RETURN(request.spec.model, jobs::FromProto(message.model()));
-  request.spec.options = wire::FromProto(message.options());
-  if (!message.external_location().empty()) {
-    request.spec.external_location = message.external_location();
-  }
   return request;
+}
+
+absl::StatusOr<jobs::JobFilter> FilterOf(const v1::ListJobsRequest& message) {
+  if (!message.model_sha256().empty() && !Digest::FromHex(message.model_sha256()).has_value()) {
+    return MakeError(Reason::kBadDigest, "model_sha256: not 64 lower-case hexadecimal digits");
+  }
+  jobs::JobFilter filter{.state = jobs::FromProto(message.state()),
+                         .client = message.client(),
+                         .graph_sha256 = message.model_sha256()};
+  if (message.has_created_after()) {
+    filter.created_after_ms = wire::UnixMilliseconds(message.created_after());
+  }
+  if (message.has_created_before()) {
+    filter.created_before_ms = wire::UnixMilliseconds(message.created_before());
+  }
+  return filter;
 }
 
 }  // namespace
 
-grpc::Status OptimizerService::SubmitJob(grpc::ServerContext* /*context*/,
+grpc::Status OptimizerService::SubmitJob(grpc::ServerContext* context,
                                          const v1::SubmitJobRequest* request,
                                          v1::SubmitJobResponse* response) {
-  return Reply(Submit(*request), response);
+  return Reply(Submit(*request, PeerHost(context->peer())), response);
 }
 
-absl::StatusOr<v1::SubmitJobResponse> OptimizerService::Submit(
-    const v1::SubmitJobRequest& message) {
-  QUOTIENT_ASSIGN_OR_RETURN(const jobs::SubmitRequest request, FromProto(message));
+absl::StatusOr<v1::SubmitJobResponse> OptimizerService::Submit(const v1::SubmitJobRequest& message,
+                                                               const std::string& client) {
+  QUOTIENT_ASSIGN_OR_RETURN(jobs::SubmitRequest request, FromProto(message));
+  request.client = client;
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Admitted admitted, admission_.Submit(request));
   v1::SubmitJobResponse response;
   *response.mutable_job() = jobs::ToProto(admitted.job, hub_.LatestProgress(admitted.job.id));
   response.set_disposition(DispositionProto(admitted.disposition));
   return response;
+}
+
+grpc::Status OptimizerService::LookupResult(grpc::ServerContext* /*context*/,
+                                            const v1::LookupResultRequest* request,
+                                            v1::Job* response) {
+  return Reply(Lookup(*request), response);
+}
+
+absl::StatusOr<v1::Job> OptimizerService::Lookup(const v1::LookupResultRequest& request) {
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::JobSpec spec, SpecOf(request));
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Lookup(spec));
+  return jobs::ToProto(job, /*progress=*/std::nullopt);
 }
 
 grpc::Status OptimizerService::GetJob(grpc::ServerContext* /*context*/,
@@ -97,10 +135,10 @@ grpc::Status OptimizerService::ListJobs(grpc::ServerContext* /*context*/,
 absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRequest& request) {
   if (request.page_size() < 0) return absl::InvalidArgumentError("negative page size");
   jobs::ListQuery query;
-  query.state = jobs::FromProto(request.state());
+  QUOTIENT_ASSIGN_OR_RETURN(query.filter, FilterOf(request));
   if (!request.page_token().empty()) {
     QUOTIENT_ASSIGN_OR_RETURN(query.before_number,
-                              ReadPageToken(request.page_token(), query.state));
+                              ReadPageToken(request.page_token(), query.filter));
   }
   const int page_size =
       request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize);
@@ -112,7 +150,7 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
     v1::Job summary = jobs::ToSummary(job, hub_.LatestProgress(job.id));
     bytes += summary.ByteSizeLong();
     if (response.jobs_size() == page_size || (bytes > kMaxPageBytes && response.jobs_size() > 0)) {
-      response.set_next_page_token(MakePageToken(last_number, query.state));
+      response.set_next_page_token(MakePageToken(last_number, query.filter));
       return false;
     }
     last_number = number;
@@ -137,6 +175,30 @@ absl::StatusOr<v1::Job> OptimizerService::Cancel(const v1::CancelJobRequest& req
   QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(request.name()));
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Cancel(id, request.request_id()));
   return jobs::ToProto(job, hub_.LatestProgress(id));
+}
+
+grpc::Status OptimizerService::StopJob(grpc::ServerContext* /*context*/,
+                                       const v1::StopJobRequest* request, v1::Job* response) {
+  return Reply(Stop(*request), response);
+}
+
+absl::StatusOr<v1::Job> OptimizerService::Stop(const v1::StopJobRequest& request) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(request.name()));
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Stop(id));
+  return jobs::ToProto(job, hub_.LatestProgress(id));
+}
+
+grpc::Status OptimizerService::DeleteJob(grpc::ServerContext* /*context*/,
+                                         const v1::DeleteJobRequest* request,
+                                         v1::DeleteJobResponse* response) {
+  return Reply(Delete(*request), response);
+}
+
+absl::StatusOr<v1::DeleteJobResponse> OptimizerService::Delete(
+    const v1::DeleteJobRequest& request) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(request.name()));
+  QUOTIENT_RETURN_IF_ERROR(admission_.Delete(id));
+  return v1::DeleteJobResponse();
 }
 
 }  // namespace quotient::rpc

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "quotient/v1/optimizer.grpc.pb.h"
 #include "server/jobs/admission.h"
@@ -22,6 +24,8 @@ class OptimizerService final
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::SubmitJobResponse* response) override;
+  grpc::Status LookupResult(grpc::ServerContext* context, const v1::LookupResultRequest* request,
+                            v1::Job* response) override;
   grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
                       v1::Job* response) override;
   grpc::Status ListJobs(grpc::ServerContext* context, const v1::ListJobsRequest* request,
@@ -30,12 +34,20 @@ class OptimizerService final
       grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) override;
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::CancelJobRequest* request,
                          v1::Job* response) override;
+  grpc::Status StopJob(grpc::ServerContext* context, const v1::StopJobRequest* request,
+                       v1::Job* response) override;
+  grpc::Status DeleteJob(grpc::ServerContext* context, const v1::DeleteJobRequest* request,
+                         v1::DeleteJobResponse* response) override;
 
  private:
-  absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request);
+  absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request,
+                                               const std::string& client);
+  absl::StatusOr<v1::Job> Lookup(const v1::LookupResultRequest& request);
   absl::StatusOr<v1::Job> Get(const v1::GetJobRequest& request);
   absl::StatusOr<v1::ListJobsResponse> List(const v1::ListJobsRequest& request);
   absl::StatusOr<v1::Job> Cancel(const v1::CancelJobRequest& request);
+  absl::StatusOr<v1::Job> Stop(const v1::StopJobRequest& request);
+  absl::StatusOr<v1::DeleteJobResponse> Delete(const v1::DeleteJobRequest& request);
 
   jobs::Admission& admission_;
   jobs::JobStore& store_;

@@ -10,17 +10,19 @@
 
 namespace quotient::rpc {
 
-std::string MakePageToken(int64_t before_number, std::optional<jobs::JobState> filter) {
+std::string MakePageToken(int64_t before_number, const jobs::JobFilter& filter) {
   const std::string number = absl::StrCat(before_number);
-  const absl::string_view state = filter.has_value() ? jobs::JobStateName(*filter) : "";
+  const absl::string_view state = filter.state.has_value() ? jobs::JobStateName(*filter.state) : "";
+  const std::string text =
+      absl::StrCat(state, " ", filter.client.size(), " ", filter.client, " ", filter.graph_sha256,
+                   " ", filter.created_after_ms, " ", filter.created_before_ms);
   // The check is no secret: it only detects mistakes, since tokens give access to nothing that is
   // protected.
-  const std::string check = Digest::Of(absl::StrCat("page 1 ", number, " ", state)).Hex();
+  const std::string check = Digest::Of(absl::StrCat("page 2 ", number, " ", text)).Hex();
   return absl::StrCat(number, ".", check.substr(0, 16));
 }
 
-absl::StatusOr<int64_t> ReadPageToken(absl::string_view token,
-                                      std::optional<jobs::JobState> filter) {
+absl::StatusOr<int64_t> ReadPageToken(absl::string_view token, const jobs::JobFilter& filter) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(token, '.');
   int64_t number = 0;
   if (!absl::SimpleAtoi(parts.first, &number) || number <= 0 ||

@@ -4,19 +4,17 @@
 // is valid only for the same filter.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "server/jobs/job.h"
+#include "server/jobs/job_store.h"
 
 namespace quotient::rpc {
 
-std::string MakePageToken(int64_t before_number, std::optional<jobs::JobState> filter);
+std::string MakePageToken(int64_t before_number, const jobs::JobFilter& filter);
 
 // Returns BAD_PAGE_TOKEN for text that MakePageToken did not make for this filter.
-absl::StatusOr<int64_t> ReadPageToken(absl::string_view token,
-                                      std::optional<jobs::JobState> filter);
+absl::StatusOr<int64_t> ReadPageToken(absl::string_view token, const jobs::JobFilter& filter);
 
 }  // namespace quotient::rpc

@@ -18,6 +18,7 @@
 #include "core/base/status_macros.h"
 #include "google/protobuf/duration.pb.h"
 #include "proto/wire/progress.h"
+#include "proto/wire/time.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/status.h"
 
@@ -29,8 +30,7 @@ constexpr int64_t kMaxIntervalMs = 3'600'000;
 
 // Returns the interval that the client asks for, clamped to a range in which sums cannot overflow.
 int64_t IntervalMs(const google::protobuf::Duration& wanted) {
-  const int64_t seconds = std::clamp<int64_t>(wanted.seconds(), 0, kMaxIntervalMs / 1000);
-  return std::clamp(1000 * seconds + wanted.nanos() / 1'000'000, kMinIntervalMs, kMaxIntervalMs);
+  return std::clamp(wire::Milliseconds(wanted), kMinIntervalMs, kMaxIntervalMs);
 }
 
 // Three kinds of threads call this class: gRPC's threads (OnWriteDone, OnCancel, OnDone), threads

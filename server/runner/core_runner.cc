@@ -130,6 +130,7 @@ class CoreRunner {
     stored.engine_version = std::string(optimize::EngineVersion());
     stored.device_fingerprint = device.fingerprint;
     stored.device_failed = result.device_failed;
+    stored.stopped_early = result.finished_early;
     QUOTIENT_ASSIGN_OR_RETURN(stored.model, blobs_.Put(result.files.model));
     if (!result.files.external_location.empty()) {
       QUOTIENT_ASSIGN_OR_RETURN(stored.external_data, blobs_.Put(result.files.external_data));

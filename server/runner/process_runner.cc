@@ -156,17 +156,22 @@ class Process {
   int64_t memory_look_ns_ = 0;
 };
 
-// Tells the process when its job is cancelled, and gives it time to leave a checkpoint.
-class Canceller {
+// Passes on what the token says: that the job is to finish, or is cancelled, which gives the
+// process time to leave a checkpoint.
+class Messenger {
  public:
-  Canceller(const CancelToken& token, double end_seconds, Process* process)
+  Messenger(const CancelToken& token, double end_seconds, Process* process)
       : token_(token), end_seconds_(end_seconds), process_(*process) {}
 
   absl::Status Look() {
+    if (token_.finishing() && !has_told_to_finish_) {
+      has_told_to_finish_ = true;
+      QUOTIENT_RETURN_IF_ERROR(Order(v1::Order::FINISH));
+    }
     if (!token_.cancelled()) return absl::OkStatus();
     if (!told_ms_.has_value()) {
       told_ms_ = process_.AwakeMs();
-      return process_.Tell(v1::Cancel().SerializeAsString());
+      return Order(v1::Order::CANCEL);
     }
     if (1e-3 * static_cast<double>(process_.AwakeMs() - *told_ms_) <= end_seconds_) {
       return absl::OkStatus();
@@ -176,10 +181,17 @@ class Canceller {
   }
 
  private:
+  absl::Status Order(v1::Order::Kind kind) {
+    v1::Order order;
+    order.set_kind(kind);
+    return process_.Tell(order.SerializeAsString());
+  }
+
   const CancelToken& token_;
   const double end_seconds_;
   Process& process_;
-  std::optional<int64_t> told_ms_;
+  bool has_told_to_finish_ = false;
+  std::optional<int64_t> told_ms_;  // When it was told that it is cancelled.
 };
 
 class ProcessRunner : public worker::JobRunner {
@@ -192,11 +204,11 @@ class ProcessRunner : public worker::JobRunner {
                                       worker::KeptCheckpoint* checkpoint) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto process,
                               Process::Start(settings_, &clock_, RequestOf(job, checkpoint)));
-    Canceller canceller(token, settings_.end_seconds, process.get());
+    Messenger messenger(token, settings_.end_seconds, process.get());
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
                               process->Await(
                                   settings_.silent_seconds + job.spec.options.budget_seconds,
-                                  [&canceller] { return canceller.Look(); },
+                                  [&messenger] { return messenger.Look(); },
                                   [&](const v1::Event& event) {
                                     if (event.has_damaged_blob()) settings_.on_damage();
                                     if (event.has_progress())

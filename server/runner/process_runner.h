@@ -18,7 +18,7 @@
 namespace quotient::runner {
 
 // The version of the messages.
-inline constexpr int kProtocol = 1;
+inline constexpr int kProtocol = 2;
 
 // Checkpoints are in messages.
 inline constexpr uint32_t kMostMessageBytes = 256 << 20;

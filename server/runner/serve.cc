@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -196,8 +197,8 @@ void TellIfWaiting(Listening& listening) {
   listening.events.Send(event);
 }
 
-// Sets the token when the server cancels. Ends the process when the server is gone, or wants it to
-// end at once.
+// Sets the token as the server orders. Ends the process when the server is gone, or wants it to end
+// at once.
 [[noreturn]] void Listen(Listening& listening) {
   for (;;) {
     const absl::Status input = listening.channel.AwaitInput(Clock::System().NowNs() + kWaitsNs);
@@ -206,16 +207,28 @@ void TellIfWaiting(Listening& listening) {
       continue;
     }
     std::string message;
+    v1::Order order;
     if (!listening.channel.Receive(&message, os::kNever).ok()) os::EndAsRequested();
-    listening.token.Cancel();
+    if (order.ParseFromString(message) && order.kind() == v1::Order::FINISH) {
+      listening.token.Finish();
+    } else {
+      listening.token.Cancel();
+    }
   }
+}
+
+// How long the job may run: what the server allows, or less if that was asked for.
+double MostSeconds(const jobs::Job& job, double allowed) {
+  if (job.policy.run_ms == 0) return allowed;
+  return std::min(allowed, 1e-3 * static_cast<double>(job.policy.run_ms));
 }
 
 absl::StatusOr<jobs::JobResult> Serve(const v1::Run& run, Workplace& workplace,
                                       const CancelToken& token, Events* events) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(run.job()));
   QUOTIENT_RETURN_IF_ERROR(workplace.CheckDevice(job.spec.options, run.device_fingerprint()));
-  const StopCondition stop = StopCondition(&token).WithBudget(Clock::System(), run.most_seconds());
+  const StopCondition stop =
+      StopCondition::Within(&token, Clock::System(), MostSeconds(job, run.most_seconds()));
   SentProgress progress(events);
   SentCheckpoint checkpoint(run, events);
   return RunJob(workplace.tools(), job, stop, &progress,

@@ -30,8 +30,8 @@ class JobRunner {
   virtual ~JobRunner() = default;
 
   // Optimizes the job's model and blocks until that is done. Returns CANCELLED soon after `token`
-  // is set. Goes on from the checkpoint if there is one, and saves new ones. If `checkpoint` is
-  // null, none are used or made.
+  // is cancelled, and the best result so far soon after it is told to finish. Goes on from the
+  // checkpoint if there is one, and saves new ones. If `checkpoint` is null, none are used or made.
   virtual absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const CancelToken& token,
                                               ProgressSink* progress,
                                               KeptCheckpoint* checkpoint) = 0;

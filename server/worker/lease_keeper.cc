@@ -30,9 +30,10 @@ void LeaseKeeper::Run() {
 }
 
 bool LeaseKeeper::RenewOnce() {
-  const absl::StatusOr<jobs::JobState> state = dispatch_.Renew(lease_);
-  if (state.ok()) {
-    if (*state == jobs::JobState::kCancelling) token_.Cancel();
+  const absl::StatusOr<jobs::Orders> orders = dispatch_.Renew(lease_);
+  if (orders.ok()) {
+    if (orders->cancel) token_.Cancel();
+    if (orders->finish) token_.Finish();
     return true;
   }
   Log().warn("job {}: lease lost, stopping", lease_.job_id);

@@ -16,7 +16,7 @@ namespace quotient::worker {
 class LeaseKeeper {
  public:
   // Renews at once, and then every `interval`. Sets `token` when the job should end, because it was
-  // cancelled or the lease was lost. Borrows `dispatch` and `token`.
+  // cancelled or the lease was lost, or should finish. Borrows `dispatch` and `token`.
   LeaseKeeper(jobs::Dispatch* dispatch, const jobs::Lease& lease, absl::Duration interval,
               CancelToken* token);
   ~LeaseKeeper();

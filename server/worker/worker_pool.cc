@@ -97,10 +97,13 @@ absl::Status WorkerPool::failure() const {
 }
 
 void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& transition) {
-  if (transition.to != jobs::JobState::kCancelling) return;
+  const bool is_cancelled = transition.to == jobs::JobState::kCancelling;
+  if (!is_cancelled && !job.stop_requested) return;
   absl::MutexLock lock(&mutex_);
   for (const auto& [token, job_id] : running_) {
-    if (job_id == job.id) token->Cancel();
+    if (job_id != job.id) continue;
+    if (is_cancelled) token->Cancel();
+    if (job.stop_requested) token->Finish();
   }
 }
 
@@ -130,8 +133,9 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   Log().info("job {}: attempt {} of model '{}'", job.id, job.attempt, Escaped(job.spec.model_name));
   const int64_t start_ns = dependencies_.clock->NowNs();
   CancelToken token;
+  if (job.stop_requested) token.Finish();
   Register(&token, job.id);
-  // The keeper renews at once, and so also sees a cancellation that came before Register.
+  // The keeper renews at once, and so also sees what was ordered before Register.
   LeaseKeeper keeper(dependencies_.dispatch, claimed.lease, settings_.renew_interval, &token);
   Sink sink(dependencies_.hub, claimed.lease);
   LeasedCheckpoint checkpoint(dependencies_.checkpoints, claimed.lease);

@@ -50,7 +50,7 @@ class WorkerPool : public jobs::JobObserver {
     std::function<void()> on_failure = {};
   };
 
-  // Observes the ledger, so that a cancelled job is stopped at once.
+  // Observes the ledger, so that a job hears at once that it is cancelled or to finish.
   WorkerPool(const PoolSettings& settings, const Dependencies& dependencies);
   ~WorkerPool() override { Stop(); }
 

@@ -68,6 +68,11 @@ std::vector<std::string> Names(const std::string& folder, size_t size) {
   return names;
 }
 
+// Unix time of the last use of a blob, in milliseconds.
+int64_t UseMs(const struct stat& status) {
+  return int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+}
+
 bool AreSameFile(const os::Fd& fd, const std::string& path) {
   struct stat opened, named;
   return fstat(fd.get(), &opened) == 0 && stat(path.c_str(), &named) == 0 &&
@@ -159,6 +164,8 @@ absl::StatusOr<std::shared_ptr<const jobs::Blob>> DiskBlobStore::Open(const Blob
 
 absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
   const BlobId id = BlobId::Of(bytes);
+  // Used before it is looked at: from then on nobody removes it.
+  QUOTIENT_RETURN_IF_ERROR(Use(id).status());
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, Holds(id));
   if (present) return id;
   QUOTIENT_RETURN_IF_ERROR(CheckRoom(id.size_bytes));
@@ -171,10 +178,63 @@ absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
   return id;
 }
 
+absl::StatusOr<bool> DiskBlobStore::Use(const BlobId& id) {
+  // A disk that cannot be written still has its blobs.
+  utimensat(AT_FDCWD, PathOf(id.digest).c_str(), nullptr, 0);
+  return Contains(id);
+}
+
+absl::Status DiskBlobStore::Visit(absl::FunctionRef<absl::Status(const jobs::HeldBlob&)> visit) {
+  for (const std::string& outer : Names(path_, 2)) {
+    for (const std::string& inner : Names(absl::StrCat(path_, "/", outer), 2)) {
+      const std::string folder = absl::StrCat(path_, "/", outer, "/", inner);
+      for (const std::string& name : Names(folder, 2 * Digest::kSize)) {
+        const std::optional<Digest> digest = Digest::FromHex(name);
+        struct stat status;
+        if (!digest.has_value() || stat(PathOf(*digest).c_str(), &status) != 0) continue;
+        QUOTIENT_RETURN_IF_ERROR(
+            visit({.id = {*digest, int64_t{status.st_size}}, .use_ms = UseMs(status)}));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Other processes use blobs, too, and do not know this one's mutex. So the file is taken away
+// first, and put back if its time then says that somebody has used it in the meantime.
+absl::StatusOr<bool> DiskBlobStore::RemoveUnused(const BlobId& id, int64_t unix_ms) {
+  const std::string path = PathOf(id.digest);
+  const std::string aside = NewIncoming();
+  struct stat status;
+  absl::MutexLock lock(&mutex_);
+  if (stat(path.c_str(), &status) != 0 || UseMs(status) >= unix_ms) return false;
+  if (rename(path.c_str(), aside.c_str()) != 0) {
+    return errno == ENOENT ? absl::StatusOr<bool>(false) : os::ErrnoError("remove", path);
+  }
+  const bool used = stat(aside.c_str(), &status) == 0 && UseMs(status) >= unix_ms;
+  if (used) {
+    // If it was stored anew in the meantime, this one is not needed.
+    if (link(aside.c_str(), path.c_str()) != 0 && errno != EEXIST) {
+      return os::ErrnoError("put back", path);
+    }
+  } else {
+    verified_.erase(id.digest);
+  }
+  unlink(aside.c_str());
+  return !used;
+}
+
+absl::StatusOr<int64_t> DiskBlobStore::FreeBytes() const {
+  struct statvfs status;
+  if (statvfs(path_.c_str(), &status) != 0) return os::ErrnoError("stat", path_);
+  return static_cast<int64_t>(status.f_bavail * status.f_frsize);
+}
+
 absl::Status DiskBlobStore::Adopt(const std::string& file, const BlobId& id) {
   const std::string path = PathOf(id.digest);
   const std::string folder = os::DirectoryOf(path);
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(folder));
+  utimensat(AT_FDCWD, file.c_str(), nullptr, 0);
   {
     absl::MutexLock lock(&mutex_);
     if (rename(file.c_str(), path.c_str()) != 0) return os::ErrnoError("rename to", path);
@@ -225,7 +285,7 @@ void DiskBlobStore::RemoveDamaged(int64_t unix_ms) const {
   for (const auto& entry : std::filesystem::directory_iterator(damaged(), failure)) {
     struct stat status;
     if (stat(entry.path().c_str(), &status) != 0) continue;
-    if (int64_t{status.st_mtim.tv_sec} * 1000 < unix_ms) {
+    if (UseMs(status) < unix_ms) {
       std::filesystem::remove(entry.path(), failure);
     }
   }
@@ -250,9 +310,7 @@ absl::Status DiskBlobStore::Probe(int64_t size_bytes) const {
 }
 
 absl::Status DiskBlobStore::CheckFree(int64_t size_bytes) const {
-  struct statvfs status;
-  if (statvfs(path_.c_str(), &status) != 0) return os::ErrnoError("stat", path_);
-  const auto free_bytes = static_cast<int64_t>(status.f_bavail * status.f_frsize);
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t free_bytes, FreeBytes());
   if (free_bytes - size_bytes >= limits_.min_free_bytes) return absl::OkStatus();
   return MakeError(Reason::kStorageDown, "the server's disk is nearly full");
 }

@@ -2,7 +2,8 @@
 
 // A blob store of files named by their digests: blobs/ab/cd/abcd... A file is written in
 // blobs/incoming, synced, and renamed into place, so a file with such a name is complete. One that
-// turns out to be damaged is moved to blobs/damaged.
+// turns out to be damaged is moved to blobs/damaged. The time of a file's last change is that of
+// the blob's last use.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +29,7 @@ struct DiskLimits {
 };
 
 // Thread-safe.
-class DiskBlobStore : public jobs::BlobStore {
+class DiskBlobStore : public jobs::BlobStore, public jobs::BlobInventory {
  public:
   // Also removes files that a crash has left in blobs/incoming. `on_damage` is called for each blob
   // that is found damaged, from any thread.
@@ -43,6 +44,11 @@ class DiskBlobStore : public jobs::BlobStore {
   absl::Status Verify(const BlobId& id) override;
   absl::StatusOr<std::shared_ptr<const jobs::Blob>> Open(const BlobId& id) override;
   absl::StatusOr<BlobId> Put(absl::string_view bytes) override;
+  absl::StatusOr<bool> Use(const BlobId& id) override;
+
+  absl::Status Visit(absl::FunctionRef<absl::Status(const jobs::HeldBlob&)> visit) override;
+  absl::StatusOr<bool> RemoveUnused(const BlobId& id, int64_t unix_ms) override;
+  absl::StatusOr<int64_t> FreeBytes() const override;
 
   // Whether the blob is there and intact: verifies it as Open does.
   absl::StatusOr<bool> Holds(const BlobId& id);

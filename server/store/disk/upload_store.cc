@@ -195,6 +195,7 @@ void DiskUploadStore::Remove(absl::string_view upload_id) {
 
 absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob,
                                                           absl::string_view client) {
+  QUOTIENT_RETURN_IF_ERROR(blobs_.Use(blob).status());
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Holds(blob));
   if (present) return jobs::UploadTicket{.committed_offset = blob.size_bytes, .done = true};
   QUOTIENT_RETURN_IF_ERROR(blobs_.CheckRoom(blob.size_bytes));

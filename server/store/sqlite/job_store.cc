@@ -20,6 +20,7 @@ namespace {
 using jobs::Job;
 using jobs::JobState;
 using jobs::Lease;
+using jobs::QueueHead;
 using jobs::Submission;
 using jobs::Transition;
 
@@ -53,31 +54,51 @@ class SqliteTransaction : public jobs::JobTransaction {
     return FindJob(db_, "SELECT " QUOTIENT_JOB_COLUMNS " FROM job WHERE id = ?", {id});
   }
 
-  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) override {
+  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key,
+                                                     absl::string_view except) override {
     return FindJob(db_,
                    "SELECT " QUOTIENT_JOB_COLUMNS
-                   " FROM job WHERE action_key = ? ORDER BY number DESC LIMIT 1",
-                   {key});
+                   " FROM job WHERE action_key = ?1 AND id <> ?2"
+                   " AND (reusable = 1 OR state IN ('QUEUED', 'RUNNING'))"
+                   " ORDER BY reusable DESC, number DESC LIMIT 1",
+                   {key, except});
   }
 
-  absl::StatusOr<std::optional<Job>> OldestQueued() override {
-    return FindJob(db_,
-                   "SELECT " QUOTIENT_JOB_COLUMNS
-                   " FROM job WHERE state = 'QUEUED' ORDER BY number LIMIT 1",
-                   {});
+  absl::StatusOr<std::vector<QueueHead>> QueueHeads() override {
+    std::vector<QueueHead> heads;
+    QUOTIENT_RETURN_IF_ERROR(
+        db_.Run("SELECT client, id, priority, rank FROM"
+                " (SELECT client, id, priority, rank,"
+                "   ROW_NUMBER() OVER (PARTITION BY client ORDER BY rank, number) AS place"
+                "  FROM job WHERE state = 'QUEUED')"
+                " WHERE place = 1 ORDER BY client",
+                {}, [&](const Row& row) {
+                  heads.push_back({.client = row.Text(0),
+                                   .job_id = row.Text(1),
+                                   .priority = static_cast<int>(row.Int(2)),
+                                   .rank = row.Int(3)});
+                  return absl::OkStatus();
+                }));
+    return heads;
   }
 
   absl::StatusOr<int> CountQueued() override {
     return Count(db_, "SELECT COUNT(*) FROM job WHERE state = 'QUEUED'", {});
   }
 
-  absl::Status Put(const Job& job) override {
-    const std::string record = JobRecord(job);
-    return db_.Run(
-        "INSERT INTO job (id, state, action_key, lease_epoch, record) VALUES (?1, ?2, ?3, ?4, ?5)"
-        " ON CONFLICT (id) DO UPDATE"
-        " SET state = ?2, action_key = ?3, lease_epoch = ?4, record = ?5",
-        {job.id, jobs::JobStateName(job.state), job.action_key, job.lease_epoch, Bytes{record}});
+  absl::StatusOr<int> CountQueuedOf(absl::string_view client) override {
+    return Count(db_, "SELECT COUNT(*) FROM job WHERE state = 'QUEUED' AND client = ?", {client});
+  }
+
+  absl::Status Put(const Job& job) override { return PutJob(db_, job); }
+
+  absl::Status Remove(absl::string_view id) override {
+    for (const char* const sql :
+         {"DELETE FROM job_transition WHERE job_id = ?", "DELETE FROM submission WHERE job_id = ?",
+          "DELETE FROM job_blob WHERE job_id = ?", "DELETE FROM job WHERE id = ?"}) {
+      QUOTIENT_RETURN_IF_ERROR(db_.Run(sql, {id}));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Append(const Transition& transition) override {
@@ -145,6 +166,21 @@ class SqliteTransaction : public jobs::JobTransaction {
   const int64_t now_ms_;
 };
 
+// The statements that list jobs differ in the index that finds the rows.
+#define QUOTIENT_LIST_JOBS(condition)                                 \
+  "SELECT " QUOTIENT_JOB_COLUMNS ", number FROM job WHERE " condition \
+  " AND (?1 = '' OR state = ?1) AND (?2 = '' OR client = ?2)"         \
+  " AND (?3 = '' OR graph = ?3) AND (?4 = 0 OR create_ms > ?4)"       \
+  " AND (?5 = 0 OR create_ms < ?5) AND number < ?6"                   \
+  " ORDER BY number DESC LIMIT ?7"
+
+const char* ListStatement(const jobs::JobFilter& filter) {
+  if (!filter.graph_sha256.empty()) return QUOTIENT_LIST_JOBS("graph = ?3");
+  if (!filter.client.empty()) return QUOTIENT_LIST_JOBS("client = ?2");
+  if (filter.state.has_value()) return QUOTIENT_LIST_JOBS("state = ?1");
+  return QUOTIENT_LIST_JOBS("TRUE");
+}
+
 class SqliteJobStore : public jobs::JobStore {
  public:
   SqliteJobStore(std::unique_ptr<Database> writer, std::unique_ptr<Database> reader,
@@ -176,15 +212,14 @@ class SqliteJobStore : public jobs::JobStore {
       wants_more = on_job(row.Int(2), job);
       return wants_more ? absl::OkStatus() : absl::CancelledError("no more jobs are wanted");
     };
+    const jobs::JobFilter& filter = query.filter;
+    const absl::string_view state =
+        filter.state.has_value() ? jobs::JobStateName(*filter.state) : "";
     const absl::Status status =
-        query.state.has_value()
-            ? reader_->Run("SELECT " QUOTIENT_JOB_COLUMNS
-                           ", number FROM job WHERE state = ? AND number < ?"
-                           " ORDER BY number DESC LIMIT ?",
-                           {jobs::JobStateName(*query.state), before, int64_t{query.limit}}, read)
-            : reader_->Run("SELECT " QUOTIENT_JOB_COLUMNS
-                           ", number FROM job WHERE number < ? ORDER BY number DESC LIMIT ?",
-                           {before, int64_t{query.limit}}, read);
+        reader_->Run(ListStatement(filter),
+                     {state, filter.client, filter.graph_sha256, filter.created_after_ms,
+                      filter.created_before_ms, before, int64_t{query.limit}},
+                     read);
     return wants_more ? status : absl::OkStatus();
   }
 
@@ -216,7 +251,37 @@ class SqliteJobStore : public jobs::JobStore {
     return counts;
   }
 
+  absl::StatusOr<std::vector<std::string>> Overdue(int64_t now_ms) override {
+    return Ids("SELECT id FROM job WHERE state = 'QUEUED' AND start_by_ms > 0 AND start_by_ms <= ?",
+               {now_ms});
+  }
+
+  absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
+    return Ids("SELECT id FROM job WHERE use_ms > 0 AND use_ms < ? ORDER BY use_ms LIMIT ?",
+               {before_ms, int64_t{limit}});
+  }
+
+  absl::StatusOr<bool> Refers(const BlobId& blob) override {
+    absl::MutexLock lock(&read_mutex_);
+    const std::string sha256 = blob.digest.Hex();
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const int found,
+        Count(*reader_, "SELECT EXISTS (SELECT 1 FROM job_blob WHERE sha256 = ?)", {sha256}));
+    return found != 0;
+  }
+
  private:
+  absl::StatusOr<std::vector<std::string>> Ids(const char* sql,
+                                               std::initializer_list<Parameter> parameters) {
+    absl::MutexLock lock(&read_mutex_);
+    std::vector<std::string> ids;
+    QUOTIENT_RETURN_IF_ERROR(reader_->Run(sql, parameters, [&](const Row& row) {
+      ids.push_back(row.Text(0));
+      return absl::OkStatus();
+    }));
+    return ids;
+  }
+
   const Clock& clock_;
 
   absl::Mutex write_mutex_;

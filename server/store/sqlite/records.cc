@@ -1,6 +1,7 @@
 #include "server/store/sqlite/records.h"
 
 #include <optional>
+#include <string>
 
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -8,8 +9,25 @@
 
 namespace quotient::store {
 
-std::string JobRecord(const jobs::Job& job) {
-  return jobs::ToProto(job, /*progress=*/std::nullopt).SerializeAsString();
+absl::Status PutJob(Database& database, const jobs::Job& job) {
+  const std::string record = jobs::ToProto(job, /*progress=*/std::nullopt).SerializeAsString();
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
+      "INSERT INTO job (id, state, action_key, lease_epoch, record, client, priority, rank, graph,"
+      " create_ms, start_by_ms, use_ms, reusable)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+      " ON CONFLICT (id) DO UPDATE SET state = ?2, action_key = ?3, lease_epoch = ?4, record = ?5,"
+      " client = ?6, priority = ?7, rank = ?8, graph = ?9, create_ms = ?10, start_by_ms = ?11,"
+      " use_ms = ?12, reusable = ?13",
+      {job.id, jobs::JobStateName(job.state), job.action_key, job.lease_epoch, Bytes{record},
+       job.client, int64_t{job.policy.priority}, jobs::QueueRank(job),
+       job.spec.model.graph.digest.Hex(), job.create_ms, job.start_by_ms, job.use_ms,
+       int64_t{jobs::HasReusableEnd(job)}}));
+  for (const BlobId& blob : jobs::BlobsOf(job)) {
+    QUOTIENT_RETURN_IF_ERROR(
+        database.Run("INSERT OR IGNORE INTO job_blob (sha256, job_id) VALUES (?, ?)",
+                     {blob.digest.Hex(), job.id}));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<jobs::Job> ReadJob(const Row& row) {

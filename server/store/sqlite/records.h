@@ -2,8 +2,7 @@
 
 // Converts between rows of the database and values.
 
-#include <string>
-
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/jobs/job.h"
 #include "server/store/sqlite/database.h"
@@ -14,7 +13,8 @@ namespace quotient::store {
 #define QUOTIENT_JOB_COLUMNS "record, lease_epoch"
 #define QUOTIENT_TRANSITION_COLUMNS "job_id, sequence, time_ms, from_state, to_state, actor, reason"
 
-std::string JobRecord(const jobs::Job& job);
+// Adds the job's row, and those of the blobs that it refers to, or replaces them.
+absl::Status PutJob(Database& database, const jobs::Job& job);
 
 // Both return INTERNAL if the record cannot be read.
 absl::StatusOr<jobs::Job> ReadJob(const Row& row);

@@ -1,5 +1,6 @@
 #include "server/jobs/admission.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/server/support/queue_fixture.h"
@@ -257,6 +258,111 @@ TEST_F(AdmissionTest, RequestIdsAreForgottenAfterADayUnlessTheirJobGoesOn) {
   ASSERT_OK(admission_->ForgetOldRequests());
   EXPECT_OK(admission_->Submit(Request("another", "r1")));
   EXPECT_THAT(admission_->Submit(Request("another", "r2")), HasReason(Reason::kRequestIdReused));
+}
+
+TEST_F(AdmissionTest, AClientCannotFillTheQueueAlone) {
+  limits_ = {.max_queued = 3, .max_queued_per_client = 2};
+  Restart();
+  for (const char* model : {"a", "b"}) {
+    SubmitRequest request = Request(model);
+    request.client = "greedy";
+    MustSubmit(request);
+  }
+  SubmitRequest third = Request("c");
+  third.client = "greedy";
+  EXPECT_THAT(admission_->Submit(third), HasReason(Reason::kQuotaJobs, HasSubstr("2 jobs")));
+  third.client = "modest";
+  EXPECT_EQ(MustSubmit(third).disposition, Disposition::kNew);
+}
+
+TEST_F(AdmissionTest, ASharedJobIsTreatedAsWhoAsksForMostWants) {
+  SubmitRequest request = Request("model");
+  request.policy = {.priority = -2, .queue_ms = 1000, .run_ms = 5000};
+  const Job first = MustSubmit(request).job;
+  EXPECT_EQ(first.start_by_ms, clock_.UnixMs() + 1000);
+  clock_.AdvanceMs(500);
+  request.policy = {.priority = 3, .queue_ms = 4000, .run_ms = 2000};
+  Job shared = MustSubmit(request).job;
+  EXPECT_EQ(shared.id, first.id);
+  EXPECT_EQ(shared.policy, (JobPolicy{.priority = 3, .queue_ms = 4000, .run_ms = 5000}));
+  EXPECT_EQ(shared.start_by_ms, clock_.UnixMs() + 4000);
+  request.policy = {};
+  shared = MustSubmit(request).job;
+  EXPECT_EQ(shared.start_by_ms, 0);
+  EXPECT_EQ(shared.policy.run_ms, 0);
+  EXPECT_EQ(MustGet(first.id), shared);
+}
+
+TEST_F(AdmissionTest, ARequestIdBelongsToItsPolicyToo) {
+  SubmitRequest request = Request("model", "r1");
+  MustSubmit(request);
+  request.policy.priority = 1;
+  EXPECT_THAT(admission_->Submit(request), HasReason(Reason::kRequestIdReused));
+}
+
+TEST_F(AdmissionTest, AResultCanBeLookedUpWithoutItsModelAndWithoutWork) {
+  const JobSpec spec = Request("model").spec;
+  EXPECT_THAT(admission_->Lookup(spec), HasReason(Reason::kResultNotFound));
+  const Job job = MustSubmit(Request("model")).job;
+  EXPECT_THAT(admission_->Lookup(spec), HasReason(Reason::kResultNotFound)) << "it waits";
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  std::filesystem::remove(blobs_->PathOf(spec.model.graph.digest));
+  clock_.AdvanceMs(3'600'000);
+  ASSERT_OK_AND_ASSIGN(const Job found, admission_->Lookup(spec));
+  EXPECT_EQ(found.id, job.id);
+  EXPECT_EQ(MustGet(job.id).use_ms, clock_.UnixMs());
+  JobSpec other = spec;
+  other.options.seed = 7;
+  EXPECT_THAT(admission_->Lookup(other), HasReason(Reason::kResultNotFound));
+  std::filesystem::remove(blobs_->PathOf(found.result->model.digest));
+  EXPECT_THAT(admission_->Lookup(spec), HasReason(Reason::kResultNotFound)) << "it is gone";
+}
+
+TEST_F(AdmissionTest, ACancelledJobDoesNotHideTheResultOfAnEarlierOne) {
+  const Job job = MustSubmit(Request("model")).job;
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  SubmitRequest anew = Request("model");
+  anew.skip_cache_lookup = true;
+  ASSERT_OK(admission_->Cancel(MustSubmit(anew).job.id, ""));
+  EXPECT_EQ(MustSubmit(Request("model")).job.id, job.id);
+}
+
+TEST_F(AdmissionTest, AStopIsNotedOnceAndKeptOverARestart) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  MustClaim();
+  log_.Take();
+  ASSERT_OK_AND_ASSIGN(const Job stopped, admission_->Stop(id));
+  EXPECT_TRUE(stopped.stop_requested);
+  EXPECT_EQ(stopped.state, JobState::kRunning);
+  ASSERT_OK(admission_->Stop(id));
+  EXPECT_THAT(log_.Take(), ElementsAre("RUNNING>RUNNING stop_requested"));
+  Restart();
+  ASSERT_OK(dispatch_->RecoverAll({}));
+  EXPECT_TRUE(MustClaim().job.stop_requested);
+  EXPECT_THAT(admission_->Stop("none"), HasReason(Reason::kJobNotFound));
+}
+
+TEST_F(AdmissionTest, NobodyElseGetsTheResultOfAStoppedJob) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  const Claimed claimed = MustClaim();
+  ASSERT_OK(admission_->Stop(id));
+  const Admitted second = MustSubmit(Request("model"));
+  EXPECT_EQ(second.disposition, Disposition::kNew);
+  JobResult result = SomeResult();
+  result.stopped_early = true;
+  ASSERT_OK(dispatch_->Finish(claimed.lease, result));
+  EXPECT_EQ(MustSubmit(Request("model")).job.id, second.job.id);
+  ASSERT_OK(admission_->Stop(id));
+  EXPECT_EQ(MustGet(id).state, JobState::kSucceeded);
+}
+
+TEST_F(AdmissionTest, OnlyAJobThatHasEndedCanBeDeleted) {
+  const std::string id = MustSubmit(Request("model", "r1")).job.id;
+  EXPECT_THAT(admission_->Delete(id), HasReason(Reason::kJobNotFinished, HasSubstr("QUEUED")));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  ASSERT_OK(admission_->Delete(id));
+  EXPECT_THAT(admission_->Delete(id), HasReason(Reason::kJobNotFound));
+  EXPECT_EQ(MustSubmit(Request("model", "r1")).disposition, Disposition::kNew);
 }
 
 }  // namespace

@@ -10,14 +10,19 @@ using ::quotient::testing::HasReason;
 
 TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
   Job job{.id = "abc",
+          .policy = {.priority = -3, .queue_ms = 1500, .run_ms = 60'000},
+          .client = "10.0.0.7",
           .device_fingerprint = "cpu; a core",
           .action_key = "key",
           .state = JobState::kFailed,
           .attempt = 2,
+          .stop_requested = true,
           .sequence = 5,
           .create_ms = 1'700'000'000'123,
+          .start_by_ms = 1'700'000'000'999,
           .start_ms = 1'700'000'001'456,
-          .end_ms = 1'700'000'002'789};
+          .end_ms = 1'700'000'002'789,
+          .use_ms = 1'700'000'003'000};
   job.spec.model_name = "m.onnx";
   job.spec.external_location = "o.data";
   job.spec.model.graph = BlobId::Of("g");
@@ -39,7 +44,8 @@ TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
                          .report_html = BlobId::Of("<>"),
                          .engine_version = "1",
                          .device_fingerprint = "cpu; another core",
-                         .device_failed = true};
+                         .device_failed = true,
+                         .stopped_early = true};
   ASSERT_OK_AND_ASSIGN(back, FromProto(ToProto(job, std::nullopt)));
   EXPECT_EQ(back, job);
 }

@@ -47,8 +47,8 @@ TEST_F(DispatchTest, ALeaseThatIsRenewedHolds) {
   const Claimed claimed = MustClaim();
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(PassAwake(Dispatch::kLeaseMs - 1), 0);
-    ASSERT_OK_AND_ASSIGN(const JobState state, dispatch_->Renew(claimed.lease));
-    EXPECT_EQ(state, JobState::kRunning);
+    ASSERT_OK_AND_ASSIGN(const Orders orders, dispatch_->Renew(claimed.lease));
+    EXPECT_EQ(orders, Orders());
   }
 }
 
@@ -206,8 +206,8 @@ TEST_F(DispatchTest, ACancelledRunEndsAsCancelledWhateverTheWorkerSays) {
     const Claimed claimed = MustClaim();
     ASSERT_OK_AND_ASSIGN(const Job job, admission_->Cancel(id, ""));
     EXPECT_EQ(job.state, JobState::kCancelling);
-    ASSERT_OK_AND_ASSIGN(const JobState state, dispatch_->Renew(claimed.lease));
-    EXPECT_EQ(state, JobState::kCancelling);
+    ASSERT_OK_AND_ASSIGN(const Orders orders, dispatch_->Renew(claimed.lease));
+    EXPECT_EQ(orders, Orders{.cancel = true});
     if (succeeds) {
       ASSERT_OK(dispatch_->Finish(claimed.lease, SomeResult()));
     } else {
@@ -216,6 +216,69 @@ TEST_F(DispatchTest, ACancelledRunEndsAsCancelledWhateverTheWorkerSays) {
     EXPECT_EQ(MustGet(id).state, JobState::kCancelled);
     EXPECT_FALSE(MustGet(id).result.has_value());
   }
+}
+
+TEST_F(DispatchTest, AWorkerHearsThatItsJobIsToFinishAndThatItIsCancelled) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  const Claimed claimed = MustClaim();
+  ASSERT_OK(admission_->Stop(id));
+  EXPECT_EQ(*dispatch_->Renew(claimed.lease), Orders{.finish = true});
+  ASSERT_OK(admission_->Cancel(id, ""));
+  EXPECT_EQ(*dispatch_->Renew(claimed.lease), (Orders{.cancel = true, .finish = true}));
+}
+
+TEST_F(DispatchTest, AJobThatDidNotBeginInTimeFails) {
+  SubmitRequest request = Request("a");
+  request.policy.queue_ms = 1000;
+  const std::string late = MustSubmit(request).job.id;
+  const std::string patient = MustSubmit(Request("b")).job.id;
+  EXPECT_EQ(*dispatch_->FailOverdue(), 0);
+  clock_.AdvanceMs(1000);
+  log_.Take();
+  EXPECT_EQ(*dispatch_->FailOverdue(), 1);
+  EXPECT_THAT(MustGet(late).error, HasReason(Reason::kQueueDeadline));
+  EXPECT_THAT(log_.Take(), ElementsAre("QUEUED>FAILED QUEUE_DEADLINE"));
+  EXPECT_EQ(MustClaim().job.id, patient);
+}
+
+TEST_F(DispatchTest, AJobThatHasBegunOnceMayWaitAgain) {
+  SubmitRequest request = Request("a");
+  request.policy.queue_ms = 1000;
+  const std::string id = MustSubmit(request).job.id;
+  ASSERT_OK(dispatch_->HandBack(MustClaim().lease, "drained"));
+  clock_.AdvanceMs(5000);
+  EXPECT_EQ(*dispatch_->FailOverdue(), 0);
+  EXPECT_EQ(MustClaim().job.id, id);
+}
+
+TEST_F(DispatchTest, OfOneClientTheHighestPriorityIsNextAndAgeCounts) {
+  std::vector<std::string> ids;
+  for (const auto& [model, priority] :
+       {std::pair("low", -1), std::pair("usual", 0), std::pair("high", 2)}) {
+    SubmitRequest request = Request(model);
+    request.policy.priority = priority;
+    ids.push_back(MustSubmit(request).job.id);
+  }
+  EXPECT_EQ(MustClaim().job.id, ids[2]);
+  clock_.AdvanceMs(JobPolicy::kMsPerLevel + 1);
+  SubmitRequest late = Request("late");
+  const std::string late_id = MustSubmit(late).job.id;
+  EXPECT_EQ(MustClaim().job.id, ids[1]);
+  EXPECT_EQ(MustClaim().job.id, ids[0]) << "it has waited for longer than a level is worth";
+  EXPECT_EQ(MustClaim().job.id, late_id);
+}
+
+TEST_F(DispatchTest, ClientsTakeTurnsHoweverManyJobsTheyHave) {
+  limits_.max_queued = 10;
+  Restart();
+  std::string order;
+  for (const char* model : {"a1", "a2", "a3", "b1"}) {
+    SubmitRequest request = Request(model);
+    request.client = std::string(model, 1);
+    MustSubmit(request);
+  }
+  for (int i = 0; i < 4; ++i) order += MustClaim().job.client;
+  EXPECT_EQ(order, "abaa");
 }
 
 TEST_F(DispatchTest, WaitingEndsWhenAJobArrives) {

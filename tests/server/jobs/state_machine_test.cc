@@ -12,14 +12,18 @@ constexpr JobState kStates[] = {JobState::kQueued,    JobState::kRunning, JobSta
                                 JobState::kSucceeded, JobState::kFailed,  JobState::kCancelled};
 
 // The whole machine as a table; "-" is impossible, "=" means stay.
-//                         claim     succeed    fail       cancel      lose       hand back
+//                         claim     succeed    fail       cancel      expire     lose       hand
+//                         back
 const std::map<JobState, std::string> kTable = {
-    {JobState::kQueued, "RUNNING   -         -         CANCELLED  -         -        "},
-    {JobState::kRunning, "-         SUCCEEDED FAILED    CANCELLING QUEUED    QUEUED   "},
-    {JobState::kCancelling, "-         CANCELLED CANCELLED =          CANCELLED CANCELLED"},
-    {JobState::kSucceeded, "-         -         -         =          -         -        "},
-    {JobState::kFailed, "-         -         -         =          -         -        "},
-    {JobState::kCancelled, "-         -         -         =          -         -        "},
+    {JobState::kQueued, "RUNNING   -         -         CANCELLED  FAILED    -         -        "},
+    {JobState::kRunning, "-         SUCCEEDED FAILED    CANCELLING -         QUEUED    QUEUED   "},
+    {JobState::kCancelling,
+     "-         CANCELLED CANCELLED =          -         CANCELLED CANCELLED"},
+    {JobState::kSucceeded,
+     "-         -         -         =          -         -         -        "},
+    {JobState::kFailed, "-         -         -         =          -         -         -        "},
+    {JobState::kCancelled,
+     "-         -         -         =          -         -         -        "},
 };
 
 std::string Text(JobState from, std::optional<JobState> to) {
@@ -30,7 +34,7 @@ std::string Text(JobState from, std::optional<JobState> to) {
 TEST(StateMachineTest, DoesWhatTheTableSays) {
   for (const JobState state : kStates) {
     std::string row = kTable.at(state);
-    for (int event = 0; event < 6; ++event) {
+    for (int event = 0; event < 7; ++event) {
       row.erase(0, row.find_first_not_of(' '));
       const std::string expected = row.substr(0, row.find(' '));
       row.erase(0, expected.size());
@@ -48,7 +52,7 @@ TEST(StateMachineTest, AJobLostOnItsLastAttemptFails) {
 TEST(StateMachineTest, TerminalStatesAreLeftByNoEvent) {
   for (const JobState state : kStates) {
     if (!IsTerminal(state)) continue;
-    for (int event = 0; event < 6; ++event) {
+    for (int event = 0; event < 7; ++event) {
       const auto next = NextState(state, static_cast<JobEvent>(event), true);
       EXPECT_EQ(next.value_or(state), state);
     }

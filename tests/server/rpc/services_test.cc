@@ -250,6 +250,109 @@ TEST_F(ServicesTest, ADamagedBlobIsNotSentAndThenIsMissing) {
   EXPECT_EQ(missing.missing_size(), 1);
 }
 
+TEST_F(ServicesTest, AStoppedJobSucceedsAndCanBeDeleted) {
+  const std::string name = Submit("model").name();
+  runner_.AwaitRuns(1);
+  {
+    v1::DeleteJobRequest request;
+    request.set_name(name);
+    v1::DeleteJobResponse response;
+    grpc::ClientContext context;
+    EXPECT_THAT(Status(jobs_stub_->DeleteJob(&context, request, &response)),
+                HasReason(Reason::kJobNotFinished));
+  }
+  {
+    v1::StopJobRequest request;
+    request.set_name(name);
+    v1::Job job;
+    grpc::ClientContext context;
+    ASSERT_OK(Status(jobs_stub_->StopJob(&context, request, &job)));
+    EXPECT_TRUE(job.stop_requested());
+  }
+  v1::WatchJobRequest watch;
+  watch.set_name(name);
+  watch.set_from_sequence(0);
+  EXPECT_THAT(WatchToTheEnd(watch), ::testing::Contains("to SUCCEEDED"));
+  v1::DeleteJobRequest request;
+  request.set_name(name);
+  for (const bool is_there : {true, false}) {
+    v1::DeleteJobResponse response;
+    grpc::ClientContext context;
+    const absl::Status status = Status(jobs_stub_->DeleteJob(&context, request, &response));
+    EXPECT_EQ(status.ok(), is_there);
+    if (!is_there) EXPECT_THAT(status, HasReason(Reason::kJobNotFound));
+  }
+}
+
+TEST_F(ServicesTest, AResultIsLookedUpByContent) {
+  runner_.Release();
+  v1::LookupResultRequest request;
+  *request.mutable_model() = SubmitRequest("model").model();
+  const auto lookup = [&](v1::Job* job) {
+    grpc::ClientContext context;
+    return Status(jobs_stub_->LookupResult(&context, request, job));
+  };
+  v1::Job found;
+  EXPECT_THAT(lookup(&found), HasReason(Reason::kResultNotFound));
+  v1::WatchJobRequest watch;
+  watch.set_name(Submit("model").name());
+  WatchToTheEnd(watch);
+  ASSERT_OK(lookup(&found));
+  EXPECT_EQ(found.name(), watch.name());
+  EXPECT_EQ(found.state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(ServicesTest, PoliciesOutOfRangeAreRefused) {
+  const auto submit = [&](const v1::JobPolicy& policy) {
+    v1::SubmitJobRequest request = SubmitRequest("model");
+    *request.mutable_policy() = policy;
+    v1::SubmitJobResponse response;
+    grpc::ClientContext context;
+    const absl::Status status = Status(jobs_stub_->SubmitJob(&context, request, &response));
+    if (status.ok()) EXPECT_EQ(response.job().policy().priority(), policy.priority());
+    return status;
+  };
+  v1::JobPolicy policy;
+  policy.set_priority(-10);
+  policy.mutable_queue_deadline()->set_seconds(60);
+  EXPECT_OK(submit(policy));
+  policy.set_priority(11);
+  EXPECT_THAT(submit(policy), HasReason(Reason::kOptionInvalid));
+  for (const int64_t seconds : {int64_t{0}, int64_t{-1}, INT64_MAX, INT64_MIN}) {
+    v1::JobPolicy late;
+    late.mutable_queue_deadline()->set_seconds(seconds);
+    EXPECT_THAT(submit(late), HasReason(Reason::kOptionInvalid)) << seconds;
+    late.clear_queue_deadline();
+    late.mutable_run_deadline()->set_seconds(seconds);
+    EXPECT_THAT(submit(late), HasReason(Reason::kOptionInvalid)) << seconds;
+  }
+}
+
+TEST_F(ServicesTest, AListCanBeFilteredByModelClientAndTime) {
+  const v1::Job a = Submit("a");
+  Submit("b");
+  v1::ListJobsRequest request;
+  request.set_model_sha256(BlobId::Of("a").digest.Hex());
+  request.set_client(a.client());
+  EXPECT_NE(a.client(), "");
+  std::vector<v1::Job> jobs = AllPages(*jobs_stub_, request);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].name(), a.name());
+  *request.mutable_created_before() = a.create_time();
+  v1::ListJobsResponse none;
+  {
+    grpc::ClientContext context;
+    ASSERT_OK(Status(jobs_stub_->ListJobs(&context, request, &none)));
+    EXPECT_EQ(none.jobs_size(), 0);
+  }
+  request.mutable_created_before()->set_seconds(INT64_MAX);
+  EXPECT_EQ(AllPages(*jobs_stub_, request).size(), 1u);
+  request.set_model_sha256("nonsense");
+  grpc::ClientContext context;
+  EXPECT_THAT(Status(jobs_stub_->ListJobs(&context, request, &none)),
+              HasReason(Reason::kBadDigest));
+}
+
 TEST_F(ServicesTest, CancelEndsARunningJob) {
   const v1::Job job = Submit("model");
   runner_.AwaitRuns(1);

@@ -27,12 +27,20 @@ TEST(StatusTest, LongMessagesAreCutSoThatHeadersHoldThem) {
 }
 
 TEST(PageTokenTest, BelongsToItsList) {
-  const std::string token = MakePageToken(42, jobs::JobState::kFailed);
-  ASSERT_OK_AND_ASSIGN(const int64_t number, ReadPageToken(token, jobs::JobState::kFailed));
+  const jobs::JobFilter filter{.state = jobs::JobState::kFailed, .client = "a"};
+  const std::string token = MakePageToken(42, filter);
+  ASSERT_OK_AND_ASSIGN(const int64_t number, ReadPageToken(token, filter));
   EXPECT_EQ(number, 42);
-  EXPECT_THAT(ReadPageToken(token, std::nullopt), HasReason(Reason::kBadPageToken));
+  const jobs::JobFilter others[] = {
+      {},
+      {.state = jobs::JobState::kFailed},
+      {.client = "a"},
+      {.state = jobs::JobState::kFailed, .client = "a", .created_after_ms = 1}};
+  for (const jobs::JobFilter& other : others) {
+    EXPECT_THAT(ReadPageToken(token, other), HasReason(Reason::kBadPageToken));
+  }
   for (const char* bad : {"", "42", "42.", "-1.0", "x.y", "43.0123456789abcdef"}) {
-    EXPECT_THAT(ReadPageToken(bad, std::nullopt), HasReason(Reason::kBadPageToken)) << bad;
+    EXPECT_THAT(ReadPageToken(bad, {}), HasReason(Reason::kBadPageToken)) << bad;
   }
 }
 

@@ -81,8 +81,15 @@ class FakeJob {
       Send(event);
     }
     if (what == "wrong") return End(MakeError(Reason::kModelCyclic, "node 'x': a cycle"));
+    if (what == "until told to finish") {
+      v1::Order order;
+      order.ParseFromString(Receive());
+      if (order.kind() != v1::Order::FINISH) return EXIT_FAILURE;
+    }
     if (what == "until cancelled") {
-      Receive();
+      v1::Order order;
+      order.ParseFromString(Receive());
+      if (order.kind() != v1::Order::CANCEL) return EXIT_FAILURE;
       event.set_checkpoint("after " + run.checkpoint());
       Send(event);
       return End(MakeError(Reason::kCancelled, "the job was cancelled"));

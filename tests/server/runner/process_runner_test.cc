@@ -25,11 +25,13 @@ struct RecordedProgress : ProgressSink {
   void Report(const Progress& progress) override {
     phases.push_back(progress.phase);
     if (cancels != nullptr) cancels->Cancel();
+    if (finishes != nullptr) finishes->Finish();
     if (advances != nullptr) advances->AdvanceMs(3'600'000);
   }
 
   std::vector<std::string> phases;
   CancelToken* cancels = nullptr;          // Is cancelled when there is progress.
+  CancelToken* finishes = nullptr;         // Is told to finish then.
   testing::FakeClock* advances = nullptr;  // An hour passes then.
 };
 
@@ -100,6 +102,20 @@ TEST_F(ProcessRunnerTest, ACancelledProcessLeavesACheckpoint) {
   progress_.cancels = &token;
   EXPECT_THAT(Run("until cancelled", token), HasReason(Reason::kCancelled));
   EXPECT_EQ(checkpoint_.Load(), "after a checkpoint");
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatIsToldToFinishReturnsAResult) {
+  CancelToken token;
+  progress_.finishes = &token;
+  EXPECT_OK(Run("until told to finish", token));
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatFinishesCanStillBeCancelled) {
+  settings_.end_seconds = 0.2;
+  CancelToken token;
+  token.Finish();
+  progress_.cancels = &token;
+  EXPECT_THAT(Run("hang", token), HasReason(Reason::kCancelled, HasSubstr("did not end within")));
 }
 
 TEST_F(ProcessRunnerTest, AProcessThatDoesNotEndWhenItIsToldToIsEnded) {

@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "server/store/disk/blob_scrubber.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -203,6 +207,85 @@ TEST_F(BlobStoreTest, AnOpenBlobOutlivesItsFile) {
   ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
   std::filesystem::remove(OnlyFile());
   EXPECT_EQ(blob->bytes(), "hello");
+}
+
+// Half an hour after and before now.
+int64_t Later() { return Clock::System().UnixMs() + 1'800'000; }
+int64_t Before() { return Clock::System().UnixMs() - 1'800'000; }
+
+TEST_F(BlobStoreTest, OnlyAnUnusedBlobIsRemoved) {
+  const auto store = Open();
+  const BlobId id = *store->Put("hello");
+  EXPECT_FALSE(*store->RemoveUnused(id, Before()));
+  EXPECT_TRUE(*store->Contains(id));
+  EXPECT_TRUE(*store->RemoveUnused(id, Later()));
+  EXPECT_FALSE(*store->Contains(id));
+  EXPECT_FALSE(*store->RemoveUnused(id, Later()));
+  EXPECT_EQ(OnlyFile(), "");
+  ASSERT_OK(store->Put("hello"));
+  EXPECT_OK(store->Verify(id));
+}
+
+TEST_F(BlobStoreTest, UsingAndStoringABlobAgainMakesItNew) {
+  const auto store = Open();
+  const BlobId id = *store->Put("hello");
+  const auto age = [&] {
+    const timespec old[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    ASSERT_EQ(utimensat(AT_FDCWD, store->PathOf(id.digest).c_str(), old, 0), 0);
+  };
+  age();
+  EXPECT_TRUE(*store->Use(id));
+  EXPECT_FALSE(*store->RemoveUnused(id, Before()));
+  age();
+  ASSERT_OK(store->Put("hello"));
+  EXPECT_FALSE(*store->RemoveUnused(id, Before()));
+  EXPECT_FALSE(*store->Use(BlobId::Of("absent")));
+}
+
+TEST_F(BlobStoreTest, AReaderKeepsABlobThatIsRemoved) {
+  const auto store = Open();
+  const BlobId id = *store->Put("hello");
+  ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
+  EXPECT_TRUE(*store->RemoveUnused(id, Later()));
+  EXPECT_EQ(blob->bytes(), "hello");
+}
+
+TEST_F(BlobStoreTest, AllBlobsAreVisited) {
+  const auto store = Open();
+  std::vector<BlobId> stored = {*store->Put("a"), *store->Put("b"), *store->Put("")};
+  std::vector<BlobId> seen;
+  ASSERT_OK(store->Visit([&](const jobs::HeldBlob& blob) {
+    EXPECT_GT(blob.use_ms, Before());
+    EXPECT_LT(blob.use_ms, Later());
+    seen.push_back(blob.id);
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(seen, ::testing::UnorderedElementsAreArray(stored));
+}
+
+// Another process uses a blob, or stores it, while this one removes it again and again: whoever was
+// told that the blob is there finds it.
+TEST_F(BlobStoreTest, WhatAnotherProcessUsesIsNotRemoved) {
+  const auto store = Open();
+  const auto other = DiskBlobStore::Share(dir_ / "blobs", {.min_free_bytes = 0}, [] {});
+  const BlobId id = BlobId::Of("hello");
+  std::atomic<bool> done = false;
+  std::thread remover([&] {
+    const int64_t old = Clock::System().UnixMs() - 1'000;
+    const timespec past[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    while (!done) {
+      EXPECT_OK(store->RemoveUnused(id, old));
+      // As a day later.
+      utimensat(AT_FDCWD, store->PathOf(id.digest).c_str(), past, 0);
+      EXPECT_OK(store->RemoveUnused(id, old));
+    }
+  });
+  for (int i = 0; i < 300; ++i) EXPECT_OK(other->Put("hello"));
+  done = true;
+  remover.join();
+  ASSERT_OK(other->Put("hello"));
+  EXPECT_FALSE(*store->RemoveUnused(id, Before()));
+  EXPECT_TRUE(*other->Contains(id));
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/rng.h"
@@ -79,12 +82,124 @@ TEST_P(JobStoreTest, TheNewestJobOfAKeyIsFound) {
   Put(*store_, MakeJob("a", JobState::kFailed));
   Put(*store_, MakeJob("b"));
   ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto found, transaction.FindByActionKey("key"));
+    QUOTIENT_ASSIGN_OR_RETURN(const auto found, transaction.FindByActionKey("key", ""));
     EXPECT_EQ(found->id, "b");
-    QUOTIENT_ASSIGN_OR_RETURN(const auto none, transaction.FindByActionKey("no key"));
+    QUOTIENT_ASSIGN_OR_RETURN(auto none, transaction.FindByActionKey("no key", ""));
     EXPECT_FALSE(none.has_value());
+    QUOTIENT_ASSIGN_OR_RETURN(none, transaction.FindByActionKey("key", "b"));
+    EXPECT_FALSE(none.has_value()) << "a failure that is nobody else's";
     return absl::OkStatus();
   }));
+}
+
+TEST_P(JobStoreTest, AReusableEndIsFoundBeforeWhatIsNewer) {
+  Job done = MakeJob("a", JobState::kFailed);
+  done.error = absl::InvalidArgumentError("bad");
+  Put(*store_, done);
+  Put(*store_, MakeJob("b"));
+  Put(*store_, MakeJob("c", JobState::kCancelled));
+  ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(auto found, transaction.FindByActionKey("key", ""));
+    EXPECT_EQ(found->id, "a");
+    QUOTIENT_ASSIGN_OR_RETURN(found, transaction.FindByActionKey("key", "a"));
+    EXPECT_EQ(found->id, "b");
+    return absl::OkStatus();
+  }));
+}
+
+TEST_P(JobStoreTest, EachClientHasItsHead) {
+  for (const auto& [id, client, priority] :
+       {std::tuple("a1", "a", 0), std::tuple("a2", "a", 2), std::tuple("a3", "a", 2),
+        std::tuple("b1", "b", 0), std::tuple("b2", "b", 0)}) {
+    Job job = MakeJob(id);
+    job.client = client;
+    job.policy.priority = priority;
+    job.create_ms = 1000;
+    Put(*store_, job);
+  }
+  Put(*store_, MakeJob("c1", JobState::kRunning));
+  ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
+    EXPECT_EQ(heads, (std::vector<jobs::QueueHead>{{"a", "a2", 2, 1000 - 2 * 600'000},
+                                                   {"b", "b1", 0, 1000}}));
+    QUOTIENT_ASSIGN_OR_RETURN(const int of_a, transaction.CountQueuedOf("a"));
+    EXPECT_EQ(of_a, 3);
+    return absl::OkStatus();
+  }));
+}
+
+TEST_P(JobStoreTest, ARemovedJobLeavesNothing) {
+  Put(*store_, MakeJob("a", JobState::kSucceeded));
+  ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
+    QUOTIENT_RETURN_IF_ERROR(transaction.Append({.job_id = "a", .sequence = 1}));
+    QUOTIENT_RETURN_IF_ERROR(transaction.PutSubmission({"r", "p", "a", 1, false}));
+    return transaction.Remove("a");
+  }));
+  EXPECT_FALSE((*store_->Get("a")).has_value());
+  EXPECT_TRUE(store_->History("a", 0)->empty());
+  EXPECT_FALSE(*store_->Refers(BlobId::Of("a")));
+  ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto submission, transaction.FindSubmission("r"));
+    EXPECT_FALSE(submission.has_value());
+    return absl::OkStatus();
+  }));
+}
+
+TEST_P(JobStoreTest, BlobsThatJobsNeedOrMadeAreReferredTo) {
+  Job job = MakeJob("a");
+  job.spec.model.external_files["w"] = BlobId::Of("weights");
+  Put(*store_, job);
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("a")));
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("weights")));
+  EXPECT_FALSE(*store_->Refers(BlobId::Of("made")));
+  job.state = JobState::kSucceeded;
+  job.result = jobs::JobResult{.model = BlobId::Of("made")};
+  Put(*store_, job);
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("made")));
+}
+
+TEST_P(JobStoreTest, UnusedAndOverdueJobsAreFound) {
+  for (const auto& [id, use_ms] : {std::pair("a", 30), std::pair("b", 10), std::pair("c", 20)}) {
+    Job job = MakeJob(id, JobState::kFailed);
+    job.use_ms = use_ms;
+    Put(*store_, job);
+  }
+  Job waiting = MakeJob("d");
+  waiting.start_by_ms = 5;
+  Put(*store_, waiting);
+  Job cancelled = MakeJob("e", JobState::kCancelled);
+  cancelled.start_by_ms = 5;
+  Put(*store_, cancelled);
+  EXPECT_EQ(*store_->Unused(30, 10), (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(*store_->Unused(100, 1), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(*store_->Overdue(4), (std::vector<std::string>{}));
+  EXPECT_EQ(*store_->Overdue(5), (std::vector<std::string>{"d"}));
+}
+
+TEST_P(JobStoreTest, AListCanBeFiltered) {
+  int64_t ms = 0;
+  for (const auto& [id, client, state] :
+       {std::tuple("a", "x", JobState::kQueued), std::tuple("b", "y", JobState::kQueued),
+        std::tuple("c", "x", JobState::kFailed), std::tuple("d", "x", JobState::kQueued)}) {
+    Job job = MakeJob(id, state);
+    job.client = client;
+    job.create_ms = ms += 10;
+    Put(*store_, job);
+  }
+  const auto list = [&](const jobs::JobFilter& filter) {
+    std::string ids;
+    EXPECT_OK(store_->List({.filter = filter}, [&](int64_t /*number*/, const Job& job) {
+      ids += job.id;
+      return true;
+    }));
+    return ids;
+  };
+  EXPECT_EQ(list({}), "dcba");
+  EXPECT_EQ(list({.client = "x"}), "dca");
+  EXPECT_EQ(list({.state = JobState::kQueued, .client = "x"}), "da");
+  EXPECT_EQ(list({.graph_sha256 = BlobId::Of("b").digest.Hex()}), "b");
+  EXPECT_EQ(list({.client = "x", .graph_sha256 = BlobId::Of("b").digest.Hex()}), "");
+  EXPECT_EQ(list({.created_after_ms = 10, .created_before_ms = 40}), "cb");
 }
 
 TEST_P(JobStoreTest, ListsPageByPage) {
@@ -104,7 +219,7 @@ TEST_P(JobStoreTest, ListsPageByPage) {
   }
   EXPECT_EQ(ids, "j4 j3 | j2 j1 | j0 | | ");
   ids.clear();
-  ASSERT_OK(store_->List({.state = JobState::kFailed}, note));
+  ASSERT_OK(store_->List({.filter = {.state = JobState::kFailed}}, note));
   EXPECT_EQ(ids, "j3 j1 ");
 }
 
@@ -159,19 +274,28 @@ std::string RandomStep(uint64_t seed, JobStore& store) {
         Job job = MakeJob(id, state);
         job.action_key = absl::StrCat("k", rng.Below(3));
         job.lease_epoch = static_cast<int64_t>(seed);
+        job.client = absl::StrCat("c", rng.Below(2));
+        job.policy.priority = static_cast<int>(rng.Below(3));
+        job.use_ms = IsTerminal(state) ? static_cast<int64_t>(seed) + 1 : 0;
+        if (state == JobState::kSucceeded) job.result = jobs::JobResult();
         QUOTIENT_RETURN_IF_ERROR(transaction.Put(job));
         QUOTIENT_RETURN_IF_ERROR(
             transaction.PutSubmission({absl::StrCat("r", rng.Below(8)), "p", id,
                                        static_cast<int64_t>(seed), rng.Below(2) == 0}));
-        QUOTIENT_ASSIGN_OR_RETURN(const auto oldest, transaction.OldestQueued());
+        QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
         QUOTIENT_ASSIGN_OR_RETURN(const int wishes, transaction.CountWishes(id));
         QUOTIENT_ASSIGN_OR_RETURN(const int queued, transaction.CountQueued());
-        QUOTIENT_ASSIGN_OR_RETURN(const auto same, transaction.FindByActionKey("k0"));
+        QUOTIENT_ASSIGN_OR_RETURN(const auto same, transaction.FindByActionKey("k0", ""));
         if (rng.Below(10) == 0) {
           QUOTIENT_RETURN_IF_ERROR(transaction.ForgetSubmissions(static_cast<int64_t>(seed) - 5));
         }
-        absl::StrAppend(&seen, oldest.has_value() ? oldest->id : "-", " ", wishes, " ", queued, " ",
-                        same.has_value() ? same->id : "-", " ");
+        for (const jobs::QueueHead& head : heads) {
+          absl::StrAppend(&seen, head.client, head.job_id, " ", head.rank, " ");
+        }
+        absl::StrAppend(&seen, wishes, " ", queued, " ", same.has_value() ? same->id : "-", " ");
+        if (rng.Below(8) == 0 && IsTerminal(state)) {
+          QUOTIENT_RETURN_IF_ERROR(transaction.Remove(id));
+        }
         return fail ? absl::InternalError("no") : absl::OkStatus();
       })
       .IgnoreError();
@@ -179,6 +303,10 @@ std::string RandomStep(uint64_t seed, JobStore& store) {
     absl::StrAppend(&seen, job.id, JobStateName(job.state), job.lease_epoch, " ");
     return true;
   }));
+  const auto unused = store.Unused(static_cast<int64_t>(seed), 3);
+  EXPECT_OK(unused);
+  for (const std::string& job_id : *unused) absl::StrAppend(&seen, "unused ", job_id, " ");
+  absl::StrAppend(&seen, *store.Refers(BlobId::Of("j1")), " ");
   const auto counts = store.CountByState();
   EXPECT_OK(counts);
   for (const auto& [counted, count] : *counts) {

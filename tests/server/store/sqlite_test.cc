@@ -7,9 +7,13 @@
 
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "server/jobs/convert.h"
 #include "server/store/disk/data_directory.h"
 #include "server/store/sqlite/database.h"
 #include "server/store/sqlite/job_store.h"
@@ -70,6 +74,95 @@ TEST(SqliteTest, ADatabaseOfANewerVersionIsRefused) {
   }
   EXPECT_THAT(OpenSqliteJobStore(dir / "jobs.db", &clock),
               StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+// What version 0.2 wrote.
+constexpr char kVersion1[] = R"sql(
+CREATE TABLE job (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  state TEXT NOT NULL,
+  action_key TEXT NOT NULL,
+  lease_epoch INTEGER NOT NULL,
+  record BLOB NOT NULL
+) STRICT;
+CREATE INDEX job_by_state ON job (state, number);
+CREATE INDEX job_by_action_key ON job (action_key, number);
+CREATE TABLE job_lease (
+  job_id TEXT PRIMARY KEY REFERENCES job (id),
+  owner TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE job_transition (
+  job_id TEXT NOT NULL REFERENCES job (id),
+  sequence INTEGER NOT NULL,
+  time_ms INTEGER NOT NULL,
+  from_state TEXT NOT NULL,
+  to_state TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (job_id, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE submission (
+  request_id TEXT PRIMARY KEY,
+  payload TEXT NOT NULL,
+  job_id TEXT NOT NULL REFERENCES job (id),
+  create_ms INTEGER NOT NULL,
+  withdrawn INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX submission_by_job ON submission (job_id);
+CREATE INDEX submission_by_time ON submission (create_ms);
+PRAGMA user_version = 1;
+)sql";
+
+void AddJobOfVersion1(Database& database, const jobs::Job& job) {
+  v1::Job record = jobs::ToProto(job, std::nullopt);
+  record.clear_use_time();
+  record.clear_client();
+  record.clear_policy();
+  const std::string bytes = record.SerializeAsString();
+  ASSERT_OK(database.Run(
+      "INSERT INTO job (id, state, action_key, lease_epoch, record) VALUES (?, ?, 'key', 1, ?)",
+      {job.id, jobs::JobStateName(job.state), Bytes{bytes}}));
+}
+
+TEST(SqliteTest, ADatabaseOfAnOlderVersionIsTakenOver) {
+  TempDir dir;
+  FakeClock clock;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto database,
+                         Database::Open(dir / "jobs.db", Database::Mode::kReadWrite));
+    ASSERT_OK(database->Execute(kVersion1));
+    jobs::Job done{.id = "done",
+                   .state = jobs::JobState::kSucceeded,
+                   .sequence = 3,
+                   .create_ms = 100,
+                   .end_ms = 200};
+    done.spec.model.graph = BlobId::Of("model");
+    done.result = jobs::JobResult{.model = BlobId::Of("made"),
+                                  .report_json = BlobId::Of("{}"),
+                                  .report_html = BlobId::Of("<>")};
+    AddJobOfVersion1(*database, done);
+    jobs::Job waiting{.id = "waiting", .sequence = 1, .create_ms = 150};
+    waiting.spec.model.graph = BlobId::Of("other");
+    AddJobOfVersion1(*database, waiting);
+  }
+  for (int opened = 0; opened < 2; ++opened) {
+    ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+    EXPECT_EQ((*store->Get("done"))->use_ms, 200);
+    EXPECT_EQ(*store->Unused(1000, 5), std::vector<std::string>{"done"});
+    for (const char* blob : {"model", "made", "{}", "<>", "other"}) {
+      EXPECT_TRUE(*store->Refers(BlobId::Of(blob))) << blob;
+    }
+    ASSERT_OK(store->Write([&](jobs::JobTransaction& transaction) -> absl::Status {
+      QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
+      EXPECT_EQ(heads, (std::vector<jobs::QueueHead>{{"", "waiting", 0, 150}}));
+      QUOTIENT_ASSIGN_OR_RETURN(const auto found, transaction.FindByActionKey("", ""));
+      EXPECT_EQ(found.has_value() ? found->id : "none", "done");
+      return absl::OkStatus();
+    }));
+  }
 }
 
 TEST(SqliteTest, AFileThatIsNoDatabaseIsRefused) {

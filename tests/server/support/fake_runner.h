@@ -17,9 +17,9 @@
 namespace quotient::testing {
 
 // Reports one progress, leaves the checkpoint "begun by 1" (the lease's epoch), waits until
-// released or stopped, and then "optimizes" by copying the model; if stopped, it leaves "stopped by
-// 1". A model that begins with "bad" is refused, the model "lost" has no device, "bug" finds a bug;
-// one that begins with "fatal" loses the device, and with "deadly" its process.
+// released, told to finish or stopped, and then "optimizes" by copying the model; if stopped, it
+// leaves "stopped by 1". A model that begins with "bad" is refused, the model "lost" has no device,
+// "bug" finds a bug; one that begins with "fatal" loses the device, and with "deadly" its process.
 // Thread-safe.
 class FakeRunner : public worker::JobRunner {
  public:
@@ -76,7 +76,8 @@ class FakeRunner : public worker::JobRunner {
     }
     jobs::JobResult result{.outcome = report::Outcome::kImproved,
                            .engine_version = "engine 1",
-                           .device_fingerprint = job.device_fingerprint};
+                           .device_fingerprint = job.device_fingerprint,
+                           .stopped_early = token.finishing()};
     QUOTIENT_ASSIGN_OR_RETURN(result.model, blobs_.Put(model->bytes()));
     QUOTIENT_ASSIGN_OR_RETURN(result.report_json, blobs_.Put("{}\n"));
     QUOTIENT_ASSIGN_OR_RETURN(result.report_html, blobs_.Put("<html></html>\n"));
@@ -93,7 +94,7 @@ class FakeRunner : public worker::JobRunner {
   // The token has no way of waking anybody, so it is looked at now and then.
   absl::Status Wait(const CancelToken& token) {
     absl::MutexLock lock(&mutex_);
-    while (!released_) {
+    while (!released_ && !token.finishing()) {
       if (token.cancelled()) return MakeError(Reason::kCancelled, "stopped");
       mutex_.AwaitWithTimeout(absl::Condition(&released_), absl::Milliseconds(5));
     }

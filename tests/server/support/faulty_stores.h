@@ -63,6 +63,13 @@ class FaultyJobStore : public jobs::JobStore {
   absl::StatusOr<std::map<jobs::JobState, int64_t>> CountByState() override {
     return store_->CountByState();
   }
+  absl::StatusOr<std::vector<std::string>> Overdue(int64_t now_ms) override {
+    return store_->Overdue(now_ms);
+  }
+  absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
+    return store_->Unused(before_ms, limit);
+  }
+  absl::StatusOr<bool> Refers(const BlobId& blob) override { return store_->Refers(blob); }
 
  private:
   const std::unique_ptr<jobs::JobStore> store_;
@@ -75,6 +82,7 @@ class FaultyBlobStore : public jobs::BlobStore {
   FaultyBlobStore(jobs::BlobStore* store, Fault* fault) : store_(*store), fault_(*fault) {}
 
   absl::StatusOr<bool> Contains(const BlobId& id) override { return store_.Contains(id); }
+  absl::StatusOr<bool> Use(const BlobId& id) override { return store_.Use(id); }
   absl::Status Verify(const BlobId& id) override { return store_.Verify(id); }
   absl::StatusOr<std::shared_ptr<const jobs::Blob>> Open(const BlobId& id) override {
     return store_.Open(id);

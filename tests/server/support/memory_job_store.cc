@@ -17,6 +17,7 @@ namespace {
 using jobs::Job;
 using jobs::JobState;
 using jobs::Lease;
+using jobs::QueueHead;
 using jobs::Submission;
 using jobs::Transition;
 
@@ -49,24 +50,48 @@ class MemoryTransaction : public jobs::JobTransaction {
     return Copy(FindJob(content_, id));
   }
 
-  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) override {
-    const Job* newest = nullptr;
+  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key,
+                                                     absl::string_view except) override {
+    const Job* best = nullptr;
     for (const auto& [number, job] : content_.jobs) {
-      if (job.action_key == key) newest = &job;
+      if (job.action_key != key || job.id == except) continue;
+      const bool goes_on = job.state == JobState::kQueued || job.state == JobState::kRunning;
+      const bool is_better = best == nullptr || !HasReusableEnd(*best);
+      if (HasReusableEnd(job) || (goes_on && is_better)) best = &job;
     }
-    return Copy(newest);
+    return Copy(best);
   }
 
-  absl::StatusOr<std::optional<Job>> OldestQueued() override {
+  absl::StatusOr<std::vector<QueueHead>> QueueHeads() override {
+    std::map<std::string, QueueHead> heads;
     for (const auto& [number, job] : content_.jobs) {
-      if (job.state == JobState::kQueued) return std::optional<Job>(job);
+      if (job.state != JobState::kQueued) continue;
+      const QueueHead head{job.client, job.id, job.policy.priority, QueueRank(job)};
+      const auto [entry, is_new] = heads.emplace(job.client, head);
+      if (!is_new && head.rank < entry->second.rank) entry->second = head;
     }
-    return std::optional<Job>();
+    std::vector<QueueHead> list;
+    for (const auto& [client, head] : heads) list.push_back(head);
+    return list;
   }
 
   absl::StatusOr<int> CountQueued() override {
     return static_cast<int>(std::ranges::count_if(
         content_.jobs, [](const auto& entry) { return entry.second.state == JobState::kQueued; }));
+  }
+
+  absl::StatusOr<int> CountQueuedOf(absl::string_view client) override {
+    return static_cast<int>(std::ranges::count_if(content_.jobs, [&](const auto& entry) {
+      return entry.second.state == JobState::kQueued && entry.second.client == client;
+    }));
+  }
+
+  absl::Status Remove(absl::string_view id) override {
+    std::erase_if(content_.jobs, [&](const auto& entry) { return entry.second.id == id; });
+    std::erase_if(content_.transitions, [&](const auto& each) { return each.job_id == id; });
+    std::erase_if(content_.submissions,
+                  [&](const auto& entry) { return entry.second.job_id == id; });
+    return absl::OkStatus();
   }
 
   absl::Status Put(const Job& job) override {
@@ -154,7 +179,7 @@ class MemoryJobStore : public jobs::JobStore {
     int listed = 0;
     for (auto it = content_.jobs.rbegin(); it != content_.jobs.rend(); ++it) {
       const auto& [number, job] = *it;
-      if (query.state.has_value() && job.state != *query.state) continue;
+      if (!query.filter.Accepts(job)) continue;
       if (query.before_number > 0 && number >= query.before_number) continue;
       if (listed++ == query.limit || !on_job(number, job)) break;
     }
@@ -178,6 +203,36 @@ class MemoryJobStore : public jobs::JobStore {
     std::map<JobState, int64_t> counts;
     for (const auto& [number, job] : content_.jobs) ++counts[job.state];
     return counts;
+  }
+
+  absl::StatusOr<std::vector<std::string>> Overdue(int64_t now_ms) override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<std::string> ids;
+    for (const auto& [number, job] : content_.jobs) {
+      const bool waits = job.state == JobState::kQueued && job.start_by_ms > 0;
+      if (waits && job.start_by_ms <= now_ms) ids.push_back(job.id);
+    }
+    return ids;
+  }
+
+  absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
+    absl::MutexLock lock(&mutex_);
+    std::multimap<int64_t, std::string> ended;
+    for (const auto& [number, job] : content_.jobs) {
+      if (job.use_ms > 0 && job.use_ms < before_ms) ended.emplace(job.use_ms, job.id);
+    }
+    std::vector<std::string> ids;
+    for (const auto& [use_ms, id] : ended) {
+      if (std::ssize(ids) < limit) ids.push_back(id);
+    }
+    return ids;
+  }
+
+  absl::StatusOr<bool> Refers(const BlobId& blob) override {
+    absl::MutexLock lock(&mutex_);
+    return std::ranges::any_of(content_.jobs, [&](const auto& entry) {
+      return std::ranges::count(BlobsOf(entry.second), blob) > 0;
+    });
   }
 
  private:

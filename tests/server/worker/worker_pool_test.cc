@@ -115,6 +115,24 @@ TEST_F(WorkerPoolTest, ACancelledJobStops) {
   AwaitState(id, JobState::kCancelled);
 }
 
+TEST_F(WorkerPoolTest, AStoppedJobSucceedsWithWhatItHas) {
+  const auto pool = StartPool();
+  const std::string id = MustSubmit(Request("model")).job.id;
+  runner_.AwaitRuns(1);
+  ASSERT_OK(admission_->Stop(id));
+  AwaitState(id, JobState::kSucceeded);
+  EXPECT_TRUE(MustGet(id).result->stopped_early);
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, jobs::Disposition::kNew);
+}
+
+TEST_F(WorkerPoolTest, AJobThatWasStoppedWhileItWaitedFinishesAtOnce) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  ASSERT_OK(admission_->Stop(id));
+  const auto pool = StartPool();
+  AwaitState(id, JobState::kSucceeded);
+  EXPECT_TRUE(MustGet(id).result->stopped_early);
+}
+
 TEST_F(WorkerPoolTest, ProgressReachesTheHub) {
   const auto pool = StartPool();
   const std::string id = MustSubmit(Request("model")).job.id;

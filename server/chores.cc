@@ -1,0 +1,90 @@
+#include "server/chores.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/checked.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+
+namespace quotient {
+namespace {
+
+constexpr int64_t kMsPerDay = int64_t{24} * 3600 * 1000;
+constexpr int64_t kUploadLifeMs = kMsPerDay;
+constexpr int64_t kEmptyUploadLifeMs = int64_t{10} * 60 * 1000;
+constexpr int64_t kDamagedLifeMs = 7 * kMsPerDay;
+// The first round that looks for what nobody needs comes so soon after the start.
+constexpr absl::Duration kSoon = absl::Seconds(5);
+
+void LogFailure(const char* what, const absl::Status& status) {
+  if (!status.ok()) Log().error("{}: {}", what, std::string(status.message()));
+}
+
+void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
+  const absl::StatusOr<jobs::RetentionRound> round = retention->Round();
+  LogFailure("removal of what nobody needs", round.status());
+  if (!round.ok()) return;
+  metrics->Add(ops::MetricId::kJobsRemoved, {"age"}, round->jobs_by_age);
+  metrics->Add(ops::MetricId::kJobsRemoved, {"space"}, round->jobs_for_space);
+  metrics->Add(ops::MetricId::kBlobsRemoved, {}, round->blobs);
+  metrics->Add(ops::MetricId::kBlobBytesRemoved, {}, static_cast<double>(round->blob_bytes));
+  metrics->Set(ops::MetricId::kBlobBytes, {}, static_cast<double>(round->held_bytes));
+  const int jobs = round->jobs_by_age + round->jobs_for_space;
+  if (jobs + round->blobs == 0) return;
+  Log().info("removed {} jobs and {} files of {} bytes", jobs, round->blobs, round->blob_bytes);
+}
+
+}  // namespace
+
+std::vector<ops::Ticker::Task> QuickChores(jobs::WatchHub* hub, jobs::Dispatch* dispatch,
+                                           jobs::Admission* admission, rpc::BlobService* blobs) {
+  return {
+      {absl::Milliseconds(200), [hub] { hub->Tick(); }},
+      {absl::Seconds(5), [dispatch] { LogFailure("lost jobs", dispatch->RequeueLost().status()); }},
+      {absl::Seconds(1),
+       [dispatch] { LogFailure("overdue jobs", dispatch->FailOverdue().status()); }},
+      {absl::Seconds(5), [blobs] { blobs->CancelIdle(); }},
+      {absl::Hours(1), [admission] { LogFailure("request ids", admission->ForgetOldRequests()); }},
+  };
+}
+
+jobs::RetentionLimits LimitsOfRetention(const config::ServerFlags& flags) {
+  // Results are removed before the disk is so full that uploads are refused.
+  const int64_t min_free_bytes =
+      CheckedMul(flags.min_free_bytes, 2).value_or(std::numeric_limits<int64_t>::max());
+  return {.keep_ms = flags.keep_days * kMsPerDay,
+          .max_blob_bytes = flags.max_stored_bytes,
+          .min_free_bytes = min_free_bytes};
+}
+
+std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, const Stores& stores,
+                                          store::BlobScrubber* scrubber, jobs::Retention* retention,
+                                          ops::Metrics* metrics) {
+  constexpr int kStepsPerSecond = 4;
+  const int64_t step_bytes = flags.scrub_bytes_per_second / kStepsPerSecond;
+  return {
+      {absl::Seconds(1) / kStepsPerSecond, [=] { scrubber->Step(step_bytes); }},
+      {absl::Minutes(1),
+       [uploads = stores.uploads.get()] {
+         const int64_t now_ms = Clock::System().UnixMs();
+         LogFailure("uploads",
+                    uploads->Expire(now_ms - kUploadLifeMs, now_ms - kEmptyUploadLifeMs));
+       }},
+      {absl::Minutes(10), [=] { RemoveUnneeded(retention, metrics); }, kSoon},
+      {absl::Minutes(1),
+       [=] {
+         if (retention->IsRoomShort().value_or(false)) RemoveUnneeded(retention, metrics);
+       }},
+      {absl::Hours(1),
+       [blobs = stores.blobs.get()] {
+         blobs->RemoveDamaged(Clock::System().UnixMs() - kDamagedLifeMs);
+       }},
+  };
+}
+
+}  // namespace quotient

@@ -1,0 +1,36 @@
+#include "proto/wire/time.h"
+
+#include <gtest/gtest.h>
+
+namespace quotient::wire {
+namespace {
+
+int64_t OfDuration(int64_t seconds, int32_t nanos) {
+  google::protobuf::Duration duration;
+  duration.set_seconds(seconds);
+  duration.set_nanos(nanos);
+  return Milliseconds(duration);
+}
+
+TEST(TimeTest, DurationsAreRoundedUp) {
+  EXPECT_EQ(OfDuration(2, 0), 2000);
+  EXPECT_EQ(OfDuration(0, 1), 1);
+  EXPECT_EQ(OfDuration(1, 500'000'000), 1500);
+  EXPECT_EQ(OfDuration(-1, 0), -1000);
+}
+
+TEST(TimeTest, NumbersThatAreNoTimesDoNotOverflow) {
+  EXPECT_GT(OfDuration(INT64_MAX, INT32_MAX), 0);
+  EXPECT_LT(OfDuration(INT64_MIN, INT32_MIN), 0);
+}
+
+TEST(TimeTest, TimestampsCountFrom1970) {
+  google::protobuf::Timestamp time;
+  EXPECT_EQ(UnixMilliseconds(time), 0);
+  time.set_seconds(1'700'000'000);
+  time.set_nanos(123'000'000);
+  EXPECT_EQ(UnixMilliseconds(time), 1'700'000'000'123);
+}
+
+}  // namespace
+}  // namespace quotient::wire

@@ -1,0 +1,169 @@
+#include "server/jobs/retention.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <string>
+
+#include "tests/server/support/queue_fixture.h"
+
+namespace quotient::jobs {
+namespace {
+
+using ::quotient::testing::QueueTest;
+
+constexpr int64_t kHourMs = 3'600'000;
+constexpr int64_t kDayMs = 24 * kHourMs;
+
+class RetentionTest : public QueueTest {
+ protected:
+  // The blobs have real times.
+  RetentionTest() { clock_.SetForwardMs(Clock::System().UnixMs() - clock_.UnixMs()); }
+
+  RetentionRound MustRun() {
+    const auto round = Retention(retention_, ledger_.get(), blobs_.get(), &clock_).Round();
+    EXPECT_OK(round);
+    return *round;
+  }
+
+  // A job that has ended, with blobs of its own.
+  Job Ended(const std::string& model) {
+    const std::string id = MustSubmit(Request(model)).job.id;
+    const BlobId made = *blobs_->Put("result of " + model);
+    JobResult result = SomeResult();
+    result.model = result.report_json = result.report_html = made;
+    EXPECT_OK(dispatch_->Finish(MustClaim().lease, result));
+    return MustGet(id);
+  }
+
+  bool HasJob(const Job& job) { return store_->Get(job.id)->has_value(); }
+  bool HasBlobs(const Job& job) {
+    for (const BlobId& id : BlobsOf(job)) {
+      if (!*blobs_->Contains(id)) return false;
+    }
+    return true;
+  }
+  // As if somebody had used the blob just now, by the clock of the test.
+  void UseNow(const BlobId& id) {
+    const int64_t ms = clock_.UnixMs();
+    const timespec now{.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1'000'000};
+    const timespec times[] = {now, now};
+    ASSERT_EQ(utimensat(AT_FDCWD, blobs_->PathOf(id.digest).c_str(), times, 0), 0);
+  }
+
+  RetentionLimits retention_{.keep_ms = 30 * kDayMs};
+};
+
+TEST_F(RetentionTest, AJobIsRemovedWithItsBlobsWhenNobodyHasUsedItForLong) {
+  const Job job = Ended("model");
+  clock_.AdvanceMs(29 * kDayMs);
+  EXPECT_EQ(MustRun().jobs_by_age, 0);
+  EXPECT_TRUE(HasBlobs(job));
+  clock_.AdvanceMs(2 * kDayMs);
+  const RetentionRound round = MustRun();
+  EXPECT_EQ(round.jobs_by_age, 1);
+  EXPECT_EQ(round.blobs, 2);
+  EXPECT_EQ(round.held_bytes, 0);
+  EXPECT_FALSE(HasJob(job));
+  EXPECT_TRUE(store_->History(job.id, 0)->empty());
+}
+
+TEST_F(RetentionTest, AResultThatIsFoundAgainStays) {
+  const Job job = Ended("model");
+  clock_.AdvanceMs(29 * kDayMs);
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kCacheHit);
+  clock_.AdvanceMs(2 * kDayMs);
+  EXPECT_EQ(MustRun().jobs_by_age, 0);
+  EXPECT_TRUE(HasJob(job));
+  EXPECT_TRUE(HasBlobs(job));
+}
+
+TEST_F(RetentionTest, WhatAJobNeedsStaysHoweverOldItIs) {
+  const Job shared = Ended("shared");
+  SubmitRequest again = Request("shared");
+  again.skip_cache_lookup = true;
+  const Job running = MustSubmit(again).job;
+  MustClaim();
+  const Job waiting = MustSubmit(Request("waiting")).job;
+  clock_.AdvanceMs(400 * kDayMs);
+  EXPECT_EQ(MustRun().jobs_by_age, 1);
+  EXPECT_FALSE(HasJob(shared));
+  EXPECT_TRUE(HasJob(waiting));
+  EXPECT_TRUE(HasBlobs(waiting));
+  EXPECT_TRUE(HasBlobs(running)) << "the model of the job that was removed is this one's, too";
+  EXPECT_FALSE(*blobs_->Contains(shared.result->model));
+}
+
+TEST_F(RetentionTest, ABlobThatNoJobHasStaysForADayAfterItsLastUse) {
+  const BlobId sent = *blobs_->Put("sent");
+  clock_.AdvanceMs(23 * kHourMs);
+  EXPECT_EQ(MustRun().blobs, 0);
+  UseNow(sent);
+  clock_.AdvanceMs(23 * kHourMs);
+  EXPECT_EQ(MustRun().blobs, 0);
+  clock_.AdvanceMs(2 * kHourMs);
+  EXPECT_EQ(MustRun().blobs, 1);
+  EXPECT_FALSE(*blobs_->Contains(sent));
+}
+
+TEST_F(RetentionTest, NothingIsTooOldWithoutALimit) {
+  retention_.keep_ms = 0;
+  const Job job = Ended("model");
+  clock_.AdvanceMs(4000 * kDayMs);
+  EXPECT_EQ(MustRun().jobs_by_age, 0);
+  EXPECT_TRUE(HasBlobs(job));
+}
+
+TEST_F(RetentionTest, OfTooManyBytesTheResultsThatWereNotUsedForLongestGo) {
+  const Job first = Ended("first: " + std::string(1000, 'x'));
+  clock_.AdvanceMs(2 * kHourMs);
+  const Job second = Ended("second: " + std::string(1000, 'x'));
+  clock_.AdvanceMs(2 * kHourMs);
+  const Job third = Ended("third: " + std::string(1000, 'x'));
+  MustSubmit(Request("first: " + std::string(1000, 'x')));
+  const Job waiting = MustSubmit(Request("waiting: " + std::string(1000, 'x'))).job;
+  clock_.AdvanceMs(2 * kHourMs);
+  retention_.max_blob_bytes = 7000;
+  const RetentionRound round = MustRun();
+  EXPECT_EQ(round.jobs_for_space, 1);
+  EXPECT_LE(round.held_bytes, 7000);
+  EXPECT_FALSE(HasJob(second)) << "the first was found again after that";
+  EXPECT_TRUE(HasBlobs(first));
+  EXPECT_TRUE(HasBlobs(third));
+  retention_.max_blob_bytes = 1;
+  EXPECT_EQ(MustRun().jobs_for_space, 2);
+  EXPECT_TRUE(HasBlobs(waiting)) << "there is too much, but a job needs it";
+}
+
+TEST_F(RetentionTest, AResultStaysForAnHourEvenIfRoomIsShort) {
+  const Job job = Ended("model");
+  retention_.max_blob_bytes = 1;
+  clock_.AdvanceMs(kHourMs / 2);
+  EXPECT_EQ(MustRun().jobs_for_space, 0);
+  EXPECT_TRUE(HasBlobs(job));
+  clock_.AdvanceMs(kHourMs);
+  EXPECT_EQ(MustRun().jobs_for_space, 1);
+}
+
+TEST_F(RetentionTest, AFullDiskIsShortOfRoom) {
+  const Job job = Ended("model");
+  clock_.AdvanceMs(2 * kHourMs);
+  EXPECT_FALSE(*Retention(retention_, ledger_.get(), blobs_.get(), &clock_).IsRoomShort());
+  retention_.min_free_bytes = INT64_MAX;
+  EXPECT_TRUE(*Retention(retention_, ledger_.get(), blobs_.get(), &clock_).IsRoomShort());
+  EXPECT_EQ(MustRun().jobs_for_space, 1);
+  EXPECT_FALSE(HasJob(job));
+}
+
+// A crash between the two leaves blobs of no job.
+TEST_F(RetentionTest, WhatARemovedJobLeftIsFoundLater) {
+  const Job job = Ended("model");
+  ASSERT_OK(admission_->Delete(job.id));
+  EXPECT_TRUE(HasBlobs(job));
+  clock_.AdvanceMs(2 * kDayMs);
+  EXPECT_GE(MustRun().blobs, 2);
+  EXPECT_FALSE(HasBlobs(job));
+}
+
+}  // namespace
+}  // namespace quotient::jobs
