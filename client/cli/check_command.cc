@@ -45,7 +45,7 @@ absl::StatusOr<ExitCode> RunCheck(const Settings& settings, client::Interrupt* i
   const std::string text =
       settings.json ? report::ToJson(comparison) : Printable(report::ToText(comparison));
   std::fputs(text.c_str(), stdout);
-  return comparison.is_same ? kExitDone : kExitDifferent;
+  return comparison.is_same ? kExitDone : kExitNo;
 }
 
 }  // namespace quotient::cli

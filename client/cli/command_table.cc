@@ -105,6 +105,33 @@ const Command kCommands[] = {
      "a "
      "server, unless --local is given.",
      {"quotient inspect m.onnx", "quotient inspect m.onnx --local"}},
+    {kValidate,
+     "validate",
+     "MODEL.onnx",
+     1,
+     Completion::kModelFile,
+     {},
+     "say whether a job would optimize a model, without queueing one",
+     "Takes the options of 'quotient optimize'. Fails as the job would if the model is refused. "
+     "The "
+     "exit\n"
+     "code is 0 if the job would look for a faster model, and 1 if it would return the model as "
+     "it\n"
+     "came. Asks a server, unless --local is given.",
+     {"quotient validate m.onnx", "quotient validate m.onnx --shape input=1,3,224,224 --json",
+      "quotient validate m.onnx --local"}},
+    {kVerify,
+     "verify",
+     "JOB",
+     1,
+     Completion::kNothing,
+     {},
+     "compare the result of a job with its model once more",
+     "On a server, on as many sets of random inputs as --verify-inputs says, of another seed if "
+     "--seed\n"
+     "is given; see 'quotient check'. The exit code is 0 if they are the same and 1 if they are "
+     "not.",
+     {"quotient verify jobs/0f3c2b1a9d8e7f605142 --seed 7 --verify-inputs 8"}},
     {kProfile,
      "profile",
      "MODEL.onnx",

@@ -31,6 +31,8 @@ enum CommandBit : unsigned {
   kExplain = 1u << 15,
   kStop = 1u << 16,
   kDelete = 1u << 17,
+  kValidate = 1u << 18,
+  kVerify = 1u << 19,
 };
 
 // What a shell should offer as completions of a value.

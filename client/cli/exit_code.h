@@ -7,7 +7,9 @@ namespace quotient::cli {
 // Exit codes of the program, for scripts. Documented in client/README.md and in the help.
 enum ExitCode : int {
   kExitDone = 0,
-  kExitDifferent = 1,  // `check` compared two models that are not the same.
+  // `check` or `verify` compared two models that are not the same; `validate` found one that a job
+  // would return as it came.
+  kExitNo = 1,
   kExitUsage = 2,
   kExitModelRefused = 3,
   kExitServer = 4,

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/device_snapshot.h"
+#include "client/cli/json.h"
 #include "client/cli/output.h"
 #include "client/cli/progress_view.h"
 #include "client/cli/remote.h"
@@ -22,7 +23,6 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/device_name.h"
 #include "core/onnx/external.h"
-#include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/time_util.h"
 #include "proto/wire/digest.h"
 
@@ -31,17 +31,6 @@ namespace {
 
 constexpr int64_t kMaxLimit = 1'000'000;
 constexpr double kMostSince = 1e9;  // Seconds
-
-// Prints a message as one line of JSON, with field names as in the .proto files.
-void PrintJson(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  if (google::protobuf::util::MessageToJsonString(message, &json, options).ok()) {
-    std::printf("%s\n", json.c_str());
-    std::fflush(stdout);
-  }
-}
 
 // Returns the time since `time`, such as "42s", "3m", "5h" or "2d".
 std::string Age(const google::protobuf::Timestamp& time) {

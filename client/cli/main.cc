@@ -61,6 +61,8 @@ Run RunOf(CommandBit command) {
     case kSimplify:
       return &RunSimplify;
     case kCheck:
+    case kValidate:
+    case kVerify:
       break;  // See RunCommand.
     case kVersion:
       return &RunVersion;
@@ -74,6 +76,8 @@ Run RunOf(CommandBit command) {
 absl::StatusOr<ExitCode> RunCommand(CommandBit command, const Settings& settings,
                                     client::Interrupt* interrupt) {
   if (command == kCheck) return RunCheck(settings, interrupt);
+  if (command == kValidate) return RunValidate(settings, interrupt);
+  if (command == kVerify) return RunVerify(settings, interrupt);
   const absl::Status status = RunOf(command)(settings, interrupt);
   if (!status.ok()) return status;
   return kExitDone;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr unsigned kRun = kOptimize | kSubmit;
 constexpr unsigned kRemote = kOptimize | kExplain | kSubmit | kWatch | kResult | kCancel | kStop |
-                             kDelete | kJobs | kInspect;
+                             kDelete | kJobs | kInspect | kValidate | kVerify;
 constexpr unsigned kAll = ~0u;
 constexpr int kMostPriority = 10;  // JobPolicy.priority
 
@@ -83,7 +83,7 @@ std::vector<Option> FileOptions() {
        .help = "HOST:PORT of the server; default $QUOTIENT_SERVER, else 127.0.0.1:7070",
        .apply = [](V value, S* s) { return SetText(value, &s->server); }},
       {.name = "local",
-       .commands = kOptimize | kExplain | kInspect,
+       .commands = kOptimize | kExplain | kInspect | kValidate,
        .help = "work in this process, without a server",
        .apply = [](V, S* s) { return Set(&s->local); }},
       {.name = "report",
@@ -105,7 +105,7 @@ std::vector<Option> FileOptions() {
 // and simplifying depend on some options only.
 unsigned CommandsOf(const optimize::JobOption& option) {
   if (option.is_of_report) return kRun;
-  return kRun | kExplain | kBisect | (option.is_of_running ? kProfile : 0u) |
+  return kRun | kExplain | kBisect | kValidate | (option.is_of_running ? kProfile : 0u) |
          (option.is_of_checking ? kCheck | kSimplify : 0u) |
          (option.is_of_simplifying ? kSimplify : 0u);
 }
@@ -183,6 +183,16 @@ std::vector<Option> OtherOptions() {
        .completion = Completion::kFile,
        .help = "the times of a server or of another user; default: those that --local keeps",
        .apply = [](V value, S* s) { return SetText(value, &s->timings); }},
+      {.name = "seed",
+       .value = "N",
+       .commands = kVerify,
+       .help = "of the random inputs; default: the job's",
+       .apply = [](V value, S* s) { return SetInteger(value, &s->verify_seed.emplace()); }},
+      {.name = "verify-inputs",
+       .value = "N",
+       .commands = kVerify,
+       .help = "number of sets of random inputs; default: the job's",
+       .apply = [](V value, S* s) { return SetInteger(value, &s->verify_sets.emplace()); }},
       {.name = "stats",
        .commands = kRules,
        .help = "what the rules did and saved in all jobs of 'quotient optimize --local', by device",

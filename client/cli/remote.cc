@@ -67,6 +67,11 @@ absl::StatusOr<v1::Digest> UploadBlob(absl::string_view bytes, client::BlobClien
   return wire::ToProto(id);
 }
 
+absl::Status UploadSnapshot(const Settings& settings, Remote& remote) {
+  if (settings.snapshot_bytes.empty()) return absl::OkStatus();
+  return UploadBlob(settings.snapshot_bytes, *remote.blobs).status();
+}
+
 absl::StatusOr<v1::Digest> DigestOf(absl::string_view bytes) {
   return wire::ToProto(BlobId::Of(bytes));
 }
@@ -128,9 +133,7 @@ absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Set
   v1::SubmitJobRequest request;
   request.set_request_id(os::RandomId());
   QUOTIENT_ASSIGN_OR_RETURN(*request.mutable_model(), UploadModel(model, remote));
-  if (!settings.snapshot_bytes.empty()) {
-    QUOTIENT_RETURN_IF_ERROR(UploadBlob(settings.snapshot_bytes, *remote.blobs).status());
-  }
+  QUOTIENT_RETURN_IF_ERROR(UploadSnapshot(settings, remote));
   *request.mutable_options() = wire::ToProto(settings.options);
   request.set_model_name(wire::Utf8(model.name()));
   request.set_external_location(wire::Utf8(ExternalLocation(settings.output)));
@@ -139,6 +142,17 @@ absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Set
   QUOTIENT_ASSIGN_OR_RETURN(v1::SubmitJobResponse response, remote.jobs->Submit(request));
   return Submitted{request.request_id(), std::move(*response.mutable_job()),
                    response.disposition()};
+}
+
+absl::StatusOr<v1::ValidateModelResponse> ValidateOnServer(const client::LocalModel& model,
+                                                           const Settings& settings,
+                                                           Remote& remote) {
+  v1::ValidateModelRequest request;
+  QUOTIENT_ASSIGN_OR_RETURN(*request.mutable_model(), UploadModel(model, remote));
+  QUOTIENT_RETURN_IF_ERROR(UploadSnapshot(settings, remote));
+  request.set_model_name(wire::Utf8(model.name()));
+  *request.mutable_options() = wire::ToProto(settings.options);
+  return remote.jobs->Validate(request);
 }
 
 absl::StatusOr<v1::Job> WatchJob(const std::string& name, Remote& remote, ProgressView* view) {

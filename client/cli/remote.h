@@ -42,6 +42,11 @@ absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Set
 absl::StatusOr<v1::Job> LookupModel(const client::LocalModel& model, const Settings& settings,
                                     Remote& remote);
 
+// Asks what a job would make of the model. Uploads it.
+absl::StatusOr<v1::ValidateModelResponse> ValidateOnServer(const client::LocalModel& model,
+                                                           const Settings& settings,
+                                                           Remote& remote);
+
 // Watches the job until it ends and shows its progress. Returns OK for a failed job, too.
 absl::StatusOr<v1::Job> WatchJob(const std::string& name, Remote& remote, ProgressView* view);
 

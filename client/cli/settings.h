@@ -3,6 +3,7 @@
 // The parsed command line.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ struct Settings {
   double queue_seconds = 0;
   double run_seconds = 0;
   bool only_cached = false;  // Take a result that is there already, or none.
+
+  // How a result is verified; if unset, as its job says.
+  std::optional<uint64_t> verify_seed;
+  std::optional<int> verify_sets;
 
   // Which jobs are listed.
   std::string state;

@@ -32,6 +32,9 @@ struct ConnectionOptions {
 // Thread-safe.
 class Connection {
  public:
+  // What a call may take usually.
+  static constexpr absl::Duration kCallTime = absl::Seconds(60);
+
   // Connects and asks the server for its capabilities. Returns UNAVAILABLE if no server answers.
   // Borrows the interrupt.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const ConnectionOptions& options,
@@ -42,10 +45,12 @@ class Connection {
   Interrupt& interrupt() const { return interrupt_; }
   Retry NewRetry() const { return Retry(options_.patience, &interrupt_); }
 
-  // Makes a unary call. `call(&context, request, &response)` must call a method of a stub.
+  // Makes a unary call, which may take so long. `call(&context, request, &response)` must call a
+  // method of a stub.
   template <typename Response, typename Request, typename Call>
-  absl::StatusOr<Response> Unary(const Request& request, Call call) const {
-    return Repeat<Response>(NewRetry(), request, call);
+  absl::StatusOr<Response> Unary(const Request& request, Call call,
+                                 absl::Duration time = kCallTime) const {
+    return Repeat<Response>(NewRetry(), request, call, time);
   }
 
   // Adds the server's address to the message of an UNAVAILABLE error. After the interrupt, returns
@@ -53,15 +58,14 @@ class Connection {
   absl::Status Annotated(const absl::Status& status) const;
 
  private:
-  static constexpr absl::Duration kCallTime = absl::Seconds(60);
-
   Connection(ConnectionOptions options, Interrupt* interrupt);
 
   template <typename Response, typename Request, typename Call>
-  absl::StatusOr<Response> Repeat(Retry retry, const Request& request, Call call) const {
+  absl::StatusOr<Response> Repeat(Retry retry, const Request& request, Call call,
+                                  absl::Duration time = kCallTime) const {
     for (;;) {
       grpc::ClientContext context;
-      context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTime));
+      context.set_deadline(absl::ToChronoTime(absl::Now() + time));
       const Interrupt::Handler cancel(&interrupt_, [&context] { context.TryCancel(); });
       Response response;
       const absl::Status status = FromGrpc(call(&context, request, &response));

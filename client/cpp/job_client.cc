@@ -7,6 +7,12 @@
 #include "core/base/status_macros.h"
 
 namespace quotient::client {
+namespace {
+
+// The server gives up before that.
+constexpr absl::Duration kVerifyTime = absl::Minutes(11);
+
+}  // namespace
 
 absl::StatusOr<v1::SubmitJobResponse> JobClient::Submit(const v1::SubmitJobRequest& request) {
   return connection_.Unary<v1::SubmitJobResponse>(
@@ -83,6 +89,23 @@ absl::StatusOr<std::string> JobClient::Inspect(const v1::InspectModelRequest& re
                                   return models_->InspectModel(context, message, answer);
                                 })));
   return std::move(*response.mutable_summary_json());
+}
+
+absl::StatusOr<v1::ValidateModelResponse> JobClient::Validate(
+    const v1::ValidateModelRequest& request) {
+  return connection_.Unary<v1::ValidateModelResponse>(
+      request, [this](auto* context, const auto& message, auto* response) {
+        return models_->ValidateModel(context, message, response);
+      });
+}
+
+absl::StatusOr<v1::VerifyResultResponse> JobClient::Verify(const v1::VerifyResultRequest& request) {
+  return connection_.Unary<v1::VerifyResultResponse>(
+      request,
+      [this](auto* context, const auto& message, auto* response) {
+        return stub_->VerifyResult(context, message, response);
+      },
+      kVerifyTime);
 }
 
 absl::StatusOr<v1::Job> JobClient::Watch(const std::string& name, OnEvent on_event) {

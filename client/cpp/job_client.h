@@ -38,6 +38,8 @@ class JobClient {
   // Returns the newest jobs that the filter of `request` lets through, at most `limit`.
   absl::StatusOr<std::vector<v1::Job>> List(v1::ListJobsRequest request, int limit);
   absl::StatusOr<std::string> Inspect(const v1::InspectModelRequest& request);
+  absl::StatusOr<v1::ValidateModelResponse> Validate(const v1::ValidateModelRequest& request);
+  absl::StatusOr<v1::VerifyResultResponse> Verify(const v1::VerifyResultRequest& request);
 
   // Blocks until the job has ended and returns it. The events tell all changes of its state, those
   // before the call, too: the last one says why the job is where it is. Reconnects when the stream

@@ -262,6 +262,12 @@ absl::StatusOr<Job> Admission::Lookup(const JobSpec& spec) {
   return found;
 }
 
+absl::StatusOr<Job> Admission::Validate(const JobSpec& spec) const {
+  QUOTIENT_RETURN_IF_ERROR(CheckSpec(spec));
+  QUOTIENT_RETURN_IF_ERROR(CheckBlobs(spec));
+  return NewJob({.spec = spec});
+}
+
 absl::StatusOr<Job> Admission::Stop(absl::string_view job_id) {
   Job job;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {

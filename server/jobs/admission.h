@@ -69,6 +69,10 @@ class Admission {
   // are not needed. Errors: RESULT_NOT_FOUND, and those of Submit that hold without any work.
   absl::StatusOr<Job> Lookup(const JobSpec& spec);
 
+  // Returns the job that Submit would queue for this spec, which is in no store, or why it would
+  // not. Errors: those of Submit that hold without any work.
+  absl::StatusOr<Job> Validate(const JobSpec& spec) const;
+
   // Cancels a job. With a request id, withdraws only that submission, and cancels the job if no
   // other submission is left. Idempotent. Error: JOB_NOT_FOUND.
   absl::StatusOr<Job> Cancel(absl::string_view job_id, absl::string_view request_id);

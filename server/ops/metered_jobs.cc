@@ -122,8 +122,15 @@ class MeteredRunner : public worker::JobRunner {
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& model, const std::string& name,
-                                      absl::FunctionRef<bool()> is_wanted) override {
+                                      IsWanted is_wanted) override {
     return runner_.Inspect(model, name, is_wanted);
+  }
+  absl::StatusOr<optimize::Validation> Validate(const jobs::JobSpec& spec,
+                                                IsWanted is_wanted) override {
+    return runner_.Validate(spec, is_wanted);
+  }
+  absl::StatusOr<worker::Verification> Verify(const jobs::Job& job, IsWanted is_wanted) override {
+    return runner_.Verify(job, is_wanted);
   }
 
  private:

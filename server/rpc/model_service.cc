@@ -4,27 +4,62 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/status/statusor.h"
 #include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "proto/wire/options.h"
+#include "proto/wire/status.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
+namespace {
+
+absl::Status NoSlot() {
+  return MakeError(Reason::kQueueFull, "too many models are being inspected or validated");
+}
+
+}  // namespace
 
 grpc::Status ModelService::InspectModel(grpc::ServerContext* context,
                                         const v1::InspectModelRequest* request,
                                         v1::InspectModelResponse* response) {
   const absl::StatusOr<jobs::Manifest> model = jobs::FromProto(request->model());
   if (!model.ok()) return ToGrpc(model.status());
-  if (!slots_.TryTake()) {
-    return ToGrpc(MakeError(Reason::kQueueFull, "too many models are being inspected"));
-  }
+  if (!slots_.TryTake()) return ToGrpc(NoSlot());
   const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
   absl::StatusOr<std::string> summary =
       runner_.Inspect(*model, request->model_name(), [context] { return !context->IsCancelled(); });
   if (!summary.ok()) return ToGrpc(summary.status());
   response->set_summary_json(*std::move(summary));
   return grpc::Status::OK;
+}
+
+grpc::Status ModelService::ValidateModel(grpc::ServerContext* context,
+                                         const v1::ValidateModelRequest* request,
+                                         v1::ValidateModelResponse* response) {
+  absl::StatusOr<v1::ValidateModelResponse> answer = Validate(*request, context);
+  if (!answer.ok()) return ToGrpc(answer.status());
+  *response = *std::move(answer);
+  return grpc::Status::OK;
+}
+
+absl::StatusOr<v1::ValidateModelResponse> ModelService::Validate(
+    const v1::ValidateModelRequest& request, grpc::ServerContext* context) {
+  jobs::JobSpec spec{.model_name = request.model_name()};
+  QUOTIENT_ASSIGN_OR_RETURN(spec.model, jobs::FromProto(request.model()));
+  spec.options = wire::FromProto(request.options());
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Validate(spec));
+  if (!slots_.TryTake()) return NoSlot();
+  const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const optimize::Validation validation,
+      runner_.Validate(job.spec, [context] { return !context->IsCancelled(); }));
+  v1::ValidateModelResponse response;
+  if (!validation.untouched.ok()) {
+    *response.mutable_untouched() = wire::ToProto(validation.untouched);
+  }
+  for (const std::string& note : validation.notes) response.add_notes(wire::Utf8(note));
+  return response;
 }
 
 }  // namespace quotient::rpc

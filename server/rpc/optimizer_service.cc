@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/digest.h"
 #include "core/base/log.h"
@@ -117,13 +118,16 @@ grpc::Status OptimizerService::GetJob(grpc::ServerContext* /*context*/,
   return Reply(Get(*request), response);
 }
 
+absl::StatusOr<jobs::Job> OptimizerService::Find(const std::string& name) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(name));
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<jobs::Job> job, store_.Get(id));
+  if (job.has_value()) return *std::move(job);
+  return MakeError(Reason::kJobNotFound, absl::StrCat("no job '", Escaped(id), "'"));
+}
+
 absl::StatusOr<v1::Job> OptimizerService::Get(const v1::GetJobRequest& request) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(request.name()));
-  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<jobs::Job> job, store_.Get(id));
-  if (!job.has_value()) {
-    return MakeError(Reason::kJobNotFound, absl::StrCat("no job '", Escaped(id), "'"));
-  }
-  return jobs::ToProto(*job, hub_.LatestProgress(id));
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, Find(request.name()));
+  return jobs::ToProto(job, hub_.LatestProgress(job.id));
 }
 
 grpc::Status OptimizerService::ListJobs(grpc::ServerContext* /*context*/,
@@ -186,6 +190,33 @@ absl::StatusOr<v1::Job> OptimizerService::Stop(const v1::StopJobRequest& request
   QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(request.name()));
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Stop(id));
   return jobs::ToProto(job, hub_.LatestProgress(id));
+}
+
+grpc::Status OptimizerService::VerifyResult(grpc::ServerContext* context,
+                                            const v1::VerifyResultRequest* request,
+                                            v1::VerifyResultResponse* response) {
+  return Reply(Verify(*request, context), response);
+}
+
+absl::StatusOr<v1::VerifyResultResponse> OptimizerService::Verify(
+    const v1::VerifyResultRequest& request, grpc::ServerContext* context) {
+  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, Find(request.name()));
+  if (!job.result.has_value()) {
+    return MakeError(Reason::kJobNotFinished, absl::StrCat(request.name(), " has no result"));
+  }
+  if (request.has_seed()) job.spec.options.seed = request.seed();
+  if (request.has_verify_inputs()) job.spec.options.verify_inputs = request.verify_inputs();
+  QUOTIENT_RETURN_IF_ERROR(job.spec.options.Validate());
+  if (!verifications_.TryTake()) {
+    return MakeError(Reason::kQueueFull, "another result is being verified");
+  }
+  const auto give_back = absl::MakeCleanup([this] { verifications_.GiveBack(); });
+  QUOTIENT_ASSIGN_OR_RETURN(const worker::Verification verification,
+                            runner_.Verify(job, [context] { return !context->IsCancelled(); }));
+  v1::VerifyResultResponse response;
+  response.set_is_same(verification.is_same);
+  response.set_comparison_json(verification.comparison_json);
+  return response;
 }
 
 grpc::Status OptimizerService::DeleteJob(grpc::ServerContext* /*context*/,

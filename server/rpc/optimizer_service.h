@@ -7,7 +7,9 @@
 #include "server/jobs/admission.h"
 #include "server/jobs/job_store.h"
 #include "server/jobs/watch_hub.h"
+#include "server/rpc/call_slots.h"
 #include "server/rpc/stream_slots.h"
+#include "server/worker/job_runner.h"
 
 namespace quotient::rpc {
 
@@ -19,8 +21,12 @@ class OptimizerService final
     : public v1::OptimizerService::WithCallbackMethod_WatchJob<v1::OptimizerService::Service> {
  public:
   OptimizerService(const SlotLimits& watches, jobs::Admission* admission, jobs::JobStore* store,
-                   jobs::WatchHub* hub, const Clock* clock)
-      : admission_(*admission), store_(*store), hub_(*hub), watches_(watches, clock) {}
+                   jobs::WatchHub* hub, worker::JobRunner* runner, const Clock* clock)
+      : admission_(*admission),
+        store_(*store),
+        hub_(*hub),
+        runner_(*runner),
+        watches_(watches, clock) {}
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::SubmitJobResponse* response) override;
@@ -36,6 +42,8 @@ class OptimizerService final
                          v1::Job* response) override;
   grpc::Status StopJob(grpc::ServerContext* context, const v1::StopJobRequest* request,
                        v1::Job* response) override;
+  grpc::Status VerifyResult(grpc::ServerContext* context, const v1::VerifyResultRequest* request,
+                            v1::VerifyResultResponse* response) override;
   grpc::Status DeleteJob(grpc::ServerContext* context, const v1::DeleteJobRequest* request,
                          v1::DeleteJobResponse* response) override;
 
@@ -43,16 +51,21 @@ class OptimizerService final
   absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request,
                                                const std::string& client);
   absl::StatusOr<v1::Job> Lookup(const v1::LookupResultRequest& request);
+  absl::StatusOr<jobs::Job> Find(const std::string& name);
   absl::StatusOr<v1::Job> Get(const v1::GetJobRequest& request);
   absl::StatusOr<v1::ListJobsResponse> List(const v1::ListJobsRequest& request);
   absl::StatusOr<v1::Job> Cancel(const v1::CancelJobRequest& request);
   absl::StatusOr<v1::Job> Stop(const v1::StopJobRequest& request);
+  absl::StatusOr<v1::VerifyResultResponse> Verify(const v1::VerifyResultRequest& request,
+                                                  grpc::ServerContext* context);
   absl::StatusOr<v1::DeleteJobResponse> Delete(const v1::DeleteJobRequest& request);
 
   jobs::Admission& admission_;
   jobs::JobStore& store_;
   jobs::WatchHub& hub_;
+  worker::JobRunner& runner_;
   StreamSlots watches_;
+  CallSlots verifications_{1};  // Evaluating models takes all cores.
 };
 
 }  // namespace quotient::rpc

@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/optimize/compare_models.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
@@ -68,6 +69,28 @@ class CoreRunner {
     QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
     QUOTIENT_RETURN_IF_ERROR(result.status());
     return Store(*result, device);
+  }
+
+  absl::StatusOr<optimize::Validation> Validate(const jobs::JobSpec& spec) const {
+    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(spec.model, spec.model_name));
+    absl::StatusOr<optimize::Validation> validation =
+        optimize::ValidateModel(model.files, spec.options, StopCondition());
+    QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
+    return validation;
+  }
+
+  absl::StatusOr<report::Comparison> Verify(const jobs::Job& job, const StopCondition& stop) const {
+    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
+    jobs::Manifest made{.graph = job.result->model, .external_files = {}};
+    if (job.result->external_data.has_value()) {
+      made.external_files[job.result->external_location] = *job.result->external_data;
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel result, Load(made, "the result"));
+    absl::StatusOr<report::Comparison> comparison =
+        optimize::CompareModels(model.files, result.files, job.spec.options, stop);
+    QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
+    QUOTIENT_RETURN_IF_ERROR(CheckWereRead(result));
+    return comparison;
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,
@@ -158,6 +181,16 @@ absl::StatusOr<jobs::JobResult> RunJob(const CoreTools& tools, const jobs::Job& 
 absl::StatusOr<std::string> InspectModel(const CoreTools& tools, const jobs::Manifest& model,
                                          const std::string& name) {
   return CoreRunner(tools).Inspect(model, name);
+}
+
+absl::StatusOr<optimize::Validation> ValidateModel(const CoreTools& tools,
+                                                   const jobs::JobSpec& spec) {
+  return CoreRunner(tools).Validate(spec);
+}
+
+absl::StatusOr<report::Comparison> VerifyResult(const CoreTools& tools, const jobs::Job& job,
+                                                const StopCondition& stop) {
+  return CoreRunner(tools).Verify(job, stop);
 }
 
 }  // namespace quotient::runner

@@ -10,6 +10,8 @@
 #include "core/base/clock.h"
 #include "core/base/progress.h"
 #include "core/base/stop.h"
+#include "core/optimize/validate.h"
+#include "core/report/comparison.h"
 #include "core/timing/rule_store.h"
 #include "server/jobs/blob_store.h"
 #include "server/jobs/job.h"
@@ -37,5 +39,13 @@ absl::StatusOr<jobs::JobResult> RunJob(const CoreTools& tools, const jobs::Job& 
 // Describes a model as JSON, without optimizing it. `name` is what the description calls it.
 absl::StatusOr<std::string> InspectModel(const CoreTools& tools, const jobs::Manifest& model,
                                          const std::string& name);
+
+// Says what a job with this spec would make of its model.
+absl::StatusOr<optimize::Validation> ValidateModel(const CoreTools& tools,
+                                                   const jobs::JobSpec& spec);
+
+// Compares the result of a job, which has one, with its model.
+absl::StatusOr<report::Comparison> VerifyResult(const CoreTools& tools, const jobs::Job& job,
+                                                const StopCondition& stop);
 
 }  // namespace quotient::runner

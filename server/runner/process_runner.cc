@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "core/os/child_process.h"
 #include "core/os/message_channel.h"
+#include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
 #include "server/jobs/awake_clock.h"
@@ -222,29 +223,59 @@ class ProcessRunner : public worker::JobRunner {
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest, const std::string& name,
-                                      absl::FunctionRef<bool()> is_wanted) override {
+                                      IsWanted is_wanted) override {
     v1::Request request = NewRequest();
     *request.mutable_inspect()->mutable_model() = jobs::ToProto(manifest);
     request.mutable_inspect()->set_name(wire::Utf8(name));
-    QUOTIENT_ASSIGN_OR_RETURN(const auto process, Process::Start(settings_, &clock_, request));
-    const auto look = [&]() -> absl::Status {
-      if (!is_wanted()) return MakeError(Reason::kCancelled, "nobody waits for the description");
-      if (1e-3 * static_cast<double>(process->AwakeMs()) <= settings_.inspect_seconds) {
-        return absl::OkStatus();
-      }
-      return MakeError(Reason::kRunBudget, absl::StrFormat("the model was not read within %.0f s",
-                                                           settings_.inspect_seconds));
-    };
-    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended, process->Await(settings_.silent_seconds, look,
-                                                                    [this](const v1::Event& event) {
-                                                                      if (event.has_damaged_blob())
-                                                                        settings_.on_damage();
-                                                                    }));
-    QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
+                              Ask(request, settings_.inspect_seconds, is_wanted));
     return ended.summary_json();
   }
 
+  absl::StatusOr<optimize::Validation> Validate(const jobs::JobSpec& spec,
+                                                IsWanted is_wanted) override {
+    v1::Request request = NewRequest();
+    v1::Validate& validate = *request.mutable_validate();
+    *validate.mutable_model() = jobs::ToProto(spec.model);
+    validate.set_name(wire::Utf8(spec.model_name));
+    *validate.mutable_options() = wire::ToProto(spec.options);
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
+                              Ask(request, settings_.inspect_seconds, is_wanted));
+    return optimize::Validation{
+        wire::FromProto(ended.validation().untouched()),
+        {ended.validation().notes().begin(), ended.validation().notes().end()}};
+  }
+
+  absl::StatusOr<worker::Verification> Verify(const jobs::Job& job, IsWanted is_wanted) override {
+    v1::Request request = NewRequest();
+    *request.mutable_verify()->mutable_job() = jobs::ToProto(job, std::nullopt);
+    request.mutable_verify()->set_most_seconds(settings_.verify_seconds);
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
+                              Ask(request, settings_.verify_seconds, is_wanted));
+    return worker::Verification{ended.verification().is_same(),
+                                ended.verification().comparison_json()};
+  }
+
  private:
+  // Runs a process that answers a question about a model, for so long at most.
+  absl::StatusOr<v1::Ended> Ask(const v1::Request& request, double most_seconds,
+                                IsWanted is_wanted) {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto process, Process::Start(settings_, &clock_, request));
+    const auto look = [&]() -> absl::Status {
+      if (!is_wanted()) return MakeError(Reason::kCancelled, "nobody waits for the answer");
+      if (1e-3 * static_cast<double>(process->AwakeMs()) <= most_seconds) return absl::OkStatus();
+      return MakeError(Reason::kRunBudget,
+                       absl::StrFormat("there was no answer within %.0f s", most_seconds));
+    };
+    const auto on_event = [this](const v1::Event& event) {
+      if (event.has_damaged_blob()) settings_.on_damage();
+    };
+    QUOTIENT_ASSIGN_OR_RETURN(v1::Ended ended,
+                              process->Await(settings_.silent_seconds, look, on_event));
+    QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
+    return ended;
+  }
+
   v1::Request NewRequest() const {
     v1::Request request;
     *request.mutable_setup() = settings_.setup;

@@ -18,7 +18,7 @@
 namespace quotient::runner {
 
 // The version of the messages.
-inline constexpr int kProtocol = 2;
+inline constexpr int kProtocol = 3;
 
 // Checkpoints are in messages.
 inline constexpr uint32_t kMostMessageBytes = 256 << 20;
@@ -32,7 +32,8 @@ struct ProcessSettings {
   v1::Setup setup;
   double most_seconds = 3600;  // Of a job.
   double checkpoint_seconds = 30;
-  double inspect_seconds = 60;
+  double inspect_seconds = 60;  // Of a description or a validation.
+  double verify_seconds = 600;
   // A process that has neither made progress nor left a checkpoint for so long, beside the budget
   // of its job, is taken to hang. A pause of the server does not count.
   double silent_seconds = 900;

@@ -26,6 +26,7 @@
 #include "core/timing/lane.h"
 #include "core/timing/rule_store.h"
 #include "core/timing/store.h"
+#include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
 #include "server/jobs/convert.h"
@@ -240,12 +241,49 @@ absl::StatusOr<std::string> Serve(const v1::Inspect& inspect, Workplace& workpla
   return InspectModel(workplace.tools(), model, inspect.name());
 }
 
+absl::StatusOr<quotient::v1::ValidateModelResponse> Serve(const v1::Validate& validate,
+                                                          Workplace& workplace) {
+  jobs::JobSpec spec{.model_name = validate.name()};
+  QUOTIENT_ASSIGN_OR_RETURN(spec.model, jobs::FromProto(validate.model()));
+  spec.options = wire::FromProto(validate.options());
+  QUOTIENT_ASSIGN_OR_RETURN(const optimize::Validation validation,
+                            ValidateModel(workplace.tools(), spec));
+  quotient::v1::ValidateModelResponse response;
+  if (!validation.untouched.ok()) {
+    *response.mutable_untouched() = wire::ToProto(validation.untouched);
+  }
+  for (const std::string& note : validation.notes) response.add_notes(wire::Utf8(note));
+  return response;
+}
+
+absl::StatusOr<quotient::v1::VerifyResultResponse> Serve(const v1::Verify& verify,
+                                                         Workplace& workplace,
+                                                         const CancelToken& token) {
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(verify.job()));
+  const StopCondition stop = StopCondition::Within(&token, Clock::System(), verify.most_seconds());
+  QUOTIENT_ASSIGN_OR_RETURN(const report::Comparison comparison,
+                            VerifyResult(workplace.tools(), job, stop));
+  quotient::v1::VerifyResultResponse response;
+  response.set_is_same(comparison.is_same);
+  response.set_comparison_json(wire::Utf8(report::ToJson(comparison)));
+  return response;
+}
+
 absl::Status Answer(const v1::Request& request, Workplace& workplace, const CancelToken& token,
                     Events* events, v1::Ended* ended) {
   if (request.has_run()) {
     QUOTIENT_ASSIGN_OR_RETURN(const jobs::JobResult result,
                               Serve(request.run(), workplace, token, events));
     *ended->mutable_result() = jobs::ToProto(result);
+    return absl::OkStatus();
+  }
+  if (request.has_validate()) {
+    QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_validation(), Serve(request.validate(), workplace));
+    return absl::OkStatus();
+  }
+  if (request.has_verify()) {
+    QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_verification(),
+                              Serve(request.verify(), workplace, token));
     return absl::OkStatus();
   }
   QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_summary_json(), Serve(request.inspect(), workplace));

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/progress.h"
 #include "core/base/stop.h"
+#include "core/optimize/validate.h"
 #include "server/jobs/job.h"
 
 namespace quotient::worker {
@@ -24,9 +25,17 @@ class KeptCheckpoint {
   virtual void Save(absl::string_view bytes) = 0;
 };
 
+// Whether a result of a job is the same as its model.
+struct Verification {
+  bool is_same = false;
+  std::string comparison_json;  // report::ToJson(Comparison)
+};
+
 // Thread-safe.
 class JobRunner {
  public:
+  using IsWanted = absl::FunctionRef<bool()>;
+
   virtual ~JobRunner() = default;
 
   // Optimizes the job's model and blocks until that is done. Returns CANCELLED soon after `token`
@@ -39,7 +48,16 @@ class JobRunner {
   // Describes a model as JSON, without optimizing it. `name` is what the description calls it.
   // Returns CANCELLED soon after `is_wanted`, which is called now and then, returns false.
   virtual absl::StatusOr<std::string> Inspect(const jobs::Manifest& model, const std::string& name,
-                                              absl::FunctionRef<bool()> is_wanted) = 0;
+                                              IsWanted is_wanted) = 0;
+
+  // Reads a model as a job with these options does, and says what it would make of it. Fails as the
+  // job would.
+  virtual absl::StatusOr<optimize::Validation> Validate(const jobs::JobSpec& spec,
+                                                        IsWanted is_wanted) = 0;
+
+  // Compares the result of a job, which has one, with its model. Of the job's options, the seed and
+  // the number of sets of inputs say how.
+  virtual absl::StatusOr<Verification> Verify(const jobs::Job& job, IsWanted is_wanted) = 0;
 };
 
 }  // namespace quotient::worker

@@ -30,6 +30,11 @@ def with_unknown_operator():
         }''')
 
 
+def of_a_future_opset():
+    return model([helper.make_node("Relu", ["x"], ["y"])], [value("x", [2])], [value("y", [2])],
+                 opset=9999)
+
+
 def conv_bn_relu(blocks=3, channels=8, size=16):
     """Convolutions with batch normalizations that can be folded away."""
     random = np.random.default_rng(0)

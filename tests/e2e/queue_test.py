@@ -23,6 +23,9 @@ class QueueTest(harness.TestCase):
         onnx.save(models.chain(), self.folder / "long.onnx")
         for i in range(3):
             onnx.save(models.conv_bn_relu(i + 1), self.folder / f"m{i}.onnx")
+        onnx.save(models.with_unknown_operator(), self.folder / "unknown.onnx")
+        onnx.save(models.of_a_future_opset(), self.folder / "odd.onnx")
+        (self.folder / "broken.onnx").write_bytes(b"no model")
 
     def submit(self, model, *options):
         result = self.quotient("submit", model, *options)
@@ -82,6 +85,31 @@ class QueueTest(harness.TestCase):
         self.assertEqual(len(self.jobs()), 1)
         self.assert_code(self.quotient(*wanted, "--seed", "9"), 5, "RESULT_NOT_FOUND")
         self.assert_code(self.quotient(*wanted, "--local"), 2, "--only-cached")
+
+    def test_a_model_is_validated_without_a_job(self):
+        self.serve()
+        for place in ((), ("--local",)):
+            self.assert_code(self.quotient("validate", "m0.onnx", *place), 0)
+            unknown = self.quotient("validate", "unknown.onnx", *place, "--json")
+            self.assert_code(unknown, 0)
+            self.assertIn("not understood", " ".join(unknown.json()["notes"]))
+            odd = self.quotient("validate", "odd.onnx", *place)
+            self.assert_code(odd, 1)
+            self.assertIn("return the model as it came: OPSET_UNKNOWN", odd.out)
+            self.assert_code(self.quotient("validate", "broken.onnx", *place), 3, "MODEL_MALFORMED")
+            self.assert_code(self.quotient("validate", "m0.onnx", *place, "--shape", "none=1"), 2,
+                             "OPTION_INVALID")
+        self.assertEqual(self.jobs(), {})
+
+    def test_a_result_is_verified_anew(self):
+        self.serve()
+        job = self.submit("m0.onnx", *SHORT)
+        self.assert_code(self.quotient("watch", job), 0)
+        self.assert_code(self.quotient("verify", job), 0)
+        again = self.quotient("verify", job, "--seed", "11", "--verify-inputs", "5", "--json")
+        self.assert_code(again, 0)
+        self.assertTrue(again.json()["same"])
+        self.assert_code(self.quotient("verify", "jobs/none"), 2, "JOB_NOT_FOUND")
 
     def test_a_deleted_job_is_gone(self):
         self.serve()

@@ -368,6 +368,23 @@ TEST_F(OptimizeTest, AllPhasesAreTimedByTheClockThatIsHandedIn) {
   for (const auto& [phase, seconds] : result->report.phase_seconds) EXPECT_EQ(seconds, 0) << phase;
 }
 
+// Each strategy, on devices that are measured and that are not: what there is by then is a result.
+TEST_F(OptimizeTest, AJobThatIsToldToFinishHasAResult) {
+  token_.Finish();
+  for (const char* const device : {"model:h200", "cpu"}) {
+    for (const std::string& strategy : search::StrategyNames()) {
+      SCOPED_TRACE(absl::StrCat(device, " ", strategy));
+      options_.device = device;
+      options_.strategy = strategy;
+      const auto result = Run(Branches());
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_TRUE(result->finished_early);
+      EXPECT_THAT(result->report.notes, Contains(HasSubstr("told to finish")));
+      EXPECT_TRUE(onnx::Read(result->files.model, {}, onnx::Limits(), nullptr).ok());
+    }
+  }
+}
+
 TEST_F(OptimizeTest, CancelledBeforeItBegan) {
   token_.Cancel();
   EXPECT_EQ(GetReason(Run(Normalized()).status()), Reason::kCancelled);

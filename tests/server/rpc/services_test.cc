@@ -366,6 +366,57 @@ TEST_F(ServicesTest, CancelEndsARunningJob) {
   EXPECT_EQ(WatchToTheEnd(watch).back(), "snapshot CANCELLED");
 }
 
+TEST_F(ServicesTest, ModelsAreValidatedWithoutAJob) {
+  const auto validate = [&](const v1::ModelManifest& model, const std::string& device,
+                            v1::ValidateModelResponse* response) {
+    v1::ValidateModelRequest request;
+    *request.mutable_model() = model;
+    request.mutable_options()->set_device(device);
+    grpc::ClientContext context;
+    return Status(models_stub_->ValidateModel(&context, request, response));
+  };
+  v1::ValidateModelResponse response;
+  ASSERT_OK(validate(SubmitRequest("model").model(), "cpu", &response));
+  EXPECT_FALSE(response.has_untouched());
+  EXPECT_EQ(response.notes(0), "a note");
+  ASSERT_OK(validate(SubmitRequest("odd").model(), "cpu", &response));
+  EXPECT_TRUE(response.has_untouched());
+  EXPECT_THAT(validate(SubmitRequest("model").model(), "no such device", &response),
+              HasReason(Reason::kOptionInvalid));
+  v1::ModelManifest missing;
+  *missing.mutable_graph() = wire::ToProto(BlobId::Of("absent"));
+  EXPECT_THAT(validate(missing, "cpu", &response), HasReason(Reason::kBlobMissing));
+  v1::ListJobsResponse jobs;
+  grpc::ClientContext context;
+  ASSERT_OK(Status(jobs_stub_->ListJobs(&context, {}, &jobs)));
+  EXPECT_EQ(jobs.jobs_size(), 0);
+}
+
+TEST_F(ServicesTest, ResultsAreVerified) {
+  v1::VerifyResultRequest request;
+  request.set_name(Submit("model").name());
+  v1::VerifyResultResponse response;
+  const auto verify = [&] {
+    grpc::ClientContext context;
+    return Status(jobs_stub_->VerifyResult(&context, request, &response));
+  };
+  EXPECT_THAT(verify(), HasReason(Reason::kJobNotFinished));
+  runner_.Release();
+  v1::WatchJobRequest watch;
+  watch.set_name(request.name());
+  WatchToTheEnd(watch);
+  ASSERT_OK(verify());
+  EXPECT_TRUE(response.is_same());
+  EXPECT_EQ(response.comparison_json(), "0") << "the seed";
+  request.set_seed(7);
+  ASSERT_OK(verify());
+  EXPECT_EQ(response.comparison_json(), "7");
+  request.set_verify_inputs(-1);
+  EXPECT_THAT(verify(), HasReason(Reason::kOptionInvalid));
+  request.set_name("jobs/none");
+  EXPECT_THAT(verify(), HasReason(Reason::kJobNotFound));
+}
+
 TEST_F(ServicesTest, ModelsAreInspected) {
   v1::InspectModelRequest request;
   *request.mutable_model()->mutable_graph() = wire::ToProto(*blobs_->Put("model"));

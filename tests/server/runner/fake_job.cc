@@ -26,6 +26,8 @@ class FakeJob {
     request.ParseFromString(Receive());
     if (request.run().job().model_name() == "broken program") return 127;
     if (request.has_inspect()) return Describe(request.inspect());
+    if (request.has_validate()) return Validate(request.validate());
+    if (request.has_verify()) return Verify(request.verify());
     return Run(request.run());
   }
 
@@ -52,6 +54,26 @@ class FakeJob {
     if (inspect.name() == "hang") return pause();
     v1::Event last;
     last.mutable_ended()->set_summary_json("{\"model\":\"" + inspect.name() + "\"}");
+    return End(absl::OkStatus(), last);
+  }
+
+  int Validate(const v1::Validate& validate) {
+    if (validate.name() == "wrong") return End(MakeError(Reason::kModelCyclic, "a cycle"));
+    v1::Event last;
+    auto& validation = *last.mutable_ended()->mutable_validation();
+    if (validate.name() == "odd") {
+      *validation.mutable_untouched() = wire::ToProto(MakeError(Reason::kModelShape, "odd"));
+    }
+    validation.add_notes(std::to_string(validate.options().threads()));
+    return End(absl::OkStatus(), last);
+  }
+
+  int Verify(const v1::Verify& verify) {
+    if (verify.job().model_name() == "hang") return pause();
+    v1::Event last;
+    auto& verification = *last.mutable_ended()->mutable_verification();
+    verification.set_is_same(verify.job().model_name() == "same");
+    verification.set_comparison_json(verify.job().name());
     return End(absl::OkStatus(), last);
   }
 

@@ -167,5 +167,36 @@ TEST_F(ProcessRunnerTest, ModelsAreDescribed) {
   EXPECT_THAT(runner->Inspect(model, "hang", unwanted), HasReason(Reason::kCancelled));
 }
 
+TEST_F(ProcessRunnerTest, ModelsAreValidated) {
+  const auto runner = NewProcessRunner(settings_, clock_);
+  const auto wanted = [] { return true; };
+  jobs::JobSpec spec{.model_name = "good"};
+  spec.options.threads = 3;
+  ASSERT_OK_AND_ASSIGN(const optimize::Validation good, runner->Validate(spec, wanted));
+  EXPECT_OK(good.untouched);
+  EXPECT_THAT(good.notes, ElementsAre("3"));
+  spec.model_name = "odd";
+  EXPECT_THAT(runner->Validate(spec, wanted)->untouched, HasReason(Reason::kModelShape, "odd"));
+  spec.model_name = "wrong";
+  EXPECT_THAT(runner->Validate(spec, wanted), HasReason(Reason::kModelCyclic));
+}
+
+TEST_F(ProcessRunnerTest, ResultsAreVerifiedForSoLongAndNoLonger) {
+  settings_.verify_seconds = 60;
+  const auto wanted = [] { return true; };
+  jobs::Job job{.id = "7"};
+  job.spec.model_name = "same";
+  ASSERT_OK_AND_ASSIGN(const worker::Verification same,
+                       NewProcessRunner(settings_, clock_)->Verify(job, wanted));
+  EXPECT_TRUE(same.is_same);
+  EXPECT_EQ(same.comparison_json, "jobs/7");
+  job.spec.model_name = "other";
+  EXPECT_FALSE(NewProcessRunner(settings_, clock_)->Verify(job, wanted)->is_same);
+  settings_.verify_seconds = 0.1;
+  job.spec.model_name = "hang";
+  EXPECT_THAT(NewProcessRunner(settings_, clock_)->Verify(job, wanted),
+              HasReason(Reason::kRunBudget));
+}
+
 }  // namespace
 }  // namespace quotient::runner

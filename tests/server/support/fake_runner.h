@@ -85,9 +85,22 @@ class FakeRunner : public worker::JobRunner {
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& model, const std::string& name,
-                                      absl::FunctionRef<bool()> /*is_wanted*/) override {
+                                      IsWanted /*is_wanted*/) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto graph, blobs_.Open(model.graph));
     return absl::StrCat("{\"fake\":\"", name, "\"}\n");
+  }
+
+  absl::StatusOr<optimize::Validation> Validate(const jobs::JobSpec& spec,
+                                                IsWanted /*is_wanted*/) override {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto graph, blobs_.Open(spec.model.graph));
+    if (graph->bytes() == "odd") return optimize::Validation{absl::UnimplementedError("odd"), {}};
+    return optimize::Validation{absl::OkStatus(), {"a note"}};
+  }
+
+  absl::StatusOr<worker::Verification> Verify(const jobs::Job& job,
+                                              IsWanted /*is_wanted*/) override {
+    return worker::Verification{job.spec.model.graph == job.result->model,
+                                absl::StrCat(job.spec.options.seed)};
   }
 
  private:
