@@ -25,18 +25,24 @@ void LogFailure(const char* what, const absl::Status& status) {
   if (!status.ok()) Log().error("{}: {}", what, std::string(status.message()));
 }
 
+// Runs a round, and tells what it did.
 void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
-  const absl::StatusOr<jobs::RetentionRound> round = retention->Round();
-  LogFailure("removal of what nobody needs", round.status());
-  if (!round.ok()) return;
-  metrics->Add(ops::MetricId::kJobsRemoved, {"age"}, round->jobs_by_age);
-  metrics->Add(ops::MetricId::kJobsRemoved, {"space"}, round->jobs_for_space);
-  metrics->Add(ops::MetricId::kBlobsRemoved, {}, round->blobs);
-  metrics->Add(ops::MetricId::kBlobBytesRemoved, {}, static_cast<double>(round->blob_bytes));
-  metrics->Set(ops::MetricId::kBlobBytes, {}, static_cast<double>(round->held_bytes));
-  const int jobs = round->jobs_by_age + round->jobs_for_space;
-  if (jobs + round->blobs == 0) return;
-  Log().info("removed {} jobs and {} files of {} bytes", jobs, round->blobs, round->blob_bytes);
+  jobs::RetentionRound round;
+  LogFailure("removal of what nobody needs", retention->Run(&round));
+  metrics->Add(ops::MetricId::kJobsRemoved, {"age"}, round.jobs_by_age);
+  metrics->Add(ops::MetricId::kJobsRemoved, {"space"}, round.jobs_for_space);
+  metrics->Add(ops::MetricId::kBlobsRemoved, {}, round.blobs);
+  metrics->Add(ops::MetricId::kBlobBytesRemoved, {}, static_cast<double>(round.blob_bytes));
+  metrics->Set(ops::MetricId::kBlobBytes, {}, static_cast<double>(round.held_bytes));
+  metrics->Set(ops::MetricId::kBlobExcessBytes, {}, static_cast<double>(round.excess_bytes));
+  const int jobs = round.jobs_by_age + round.jobs_for_space;
+  if (jobs + round.blobs > 0) {
+    Log().info("removed {} jobs and {} files of {} bytes", jobs, round.blobs, round.blob_bytes);
+  }
+  if (round.excess_bytes > 0) {
+    Log().error("{} bytes more are stored than there is room for, and nothing can be removed",
+                round.excess_bytes);
+  }
 }
 
 }  // namespace

@@ -112,6 +112,7 @@ struct Queue {
         checkpoints(&ledger, &dispatch, stores.checkpoints.get()),
         admission(limits, {.ledger = &ledger,
                            .blobs = stores.blobs.get(),
+                           .clock = &Clock::System(),
                            .engine_version = std::string(optimize::EngineVersion()),
                            .new_id = &os::RandomId,
                            .identify = [devices](const optimize::Options& options) {

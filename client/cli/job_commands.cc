@@ -75,7 +75,7 @@ absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
                                 "' is not one of: ", absl::StrJoin(client::StateOptions(), ", ")));
 }
 
-// Which jobs the options want.
+// Returns the filter for the jobs that the options want.
 absl::StatusOr<v1::ListJobsRequest> FilterOf(const Settings& settings) {
   v1::ListJobsRequest filter;
   QUOTIENT_ASSIGN_OR_RETURN(const v1::JobState state, ParseState(settings.state));

@@ -40,7 +40,7 @@ absl::Status SetPriority(absl::string_view text, int* priority) {
   return Invalid(absl::StrCat(-kMostPriority, " to ", kMostPriority));
 }
 
-absl::Status SetDeadline(absl::string_view text, double* seconds) {
+absl::Status SetPositiveTime(absl::string_view text, double* seconds) {
   QUOTIENT_RETURN_IF_ERROR(optimize::ParseDuration(text, seconds));
   return *seconds > 0 ? absl::OkStatus() : Invalid("is 0");
 }
@@ -230,15 +230,15 @@ std::vector<Option> OtherOptions() {
        .commands = kRun | kExplain,
        .help =
            "the job fails with QUEUE_DEADLINE if the server has not begun it by then, e.g. 10m; "
-           "default: it may wait for ever",
-       .apply = [](V value, S* s) { return SetDeadline(value, &s->queue_seconds); }},
+           "default: it may wait for ever; not with --local",
+       .apply = [](V value, S* s) { return SetPositiveTime(value, &s->queue_seconds); }},
       {.name = "run-deadline",
        .value = "TIME",
        .commands = kRun | kExplain,
        .help =
            "the job fails with RUN_BUDGET if it runs for so long on the server and has no result "
            "yet; unlike --budget, which it keeps by itself",
-       .apply = [](V value, S* s) { return SetDeadline(value, &s->run_seconds); }},
+       .apply = [](V value, S* s) { return SetPositiveTime(value, &s->run_seconds); }},
       {.name = "patience",
        .value = "TIME",
        .commands = kRemote,
@@ -268,7 +268,7 @@ std::vector<Option> OtherOptions() {
        .value = "TIME",
        .commands = kJobs,
        .help = "only jobs that were submitted within this time, e.g. 90m",
-       .apply = [](V value, S* s) { return SetDeadline(value, &s->since_seconds); }},
+       .apply = [](V value, S* s) { return SetPositiveTime(value, &s->since_seconds); }},
       {.name = "limit",
        .value = "N",
        .commands = kJobs,

@@ -99,6 +99,14 @@ class Parser {
     if (settings_.local && !settings_.server.empty()) {
       return Invalid("--local and --server exclude each other");
     }
+    if (settings_.only_cached && settings_.no_cache) {
+      return Invalid("--only-cached and --no-cache exclude each other");
+    }
+    for (const char* const name : {"only-cached", "priority", "queue-deadline", "run-deadline"}) {
+      if (settings_.local && Given(name)) {
+        return Invalid(absl::StrCat("--", name, " is for servers, so not with --local"));
+      }
+    }
     if (command_.bit == kOptimize && Given("onnxruntime") && !settings_.local) {
       return Invalid("--onnxruntime needs --local: a server has a library of its own");
     }

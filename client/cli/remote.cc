@@ -56,7 +56,7 @@ class RemoteResult : public ResultSource {
 };
 
 google::protobuf::Duration DurationOf(double seconds) {
-  constexpr double kMost = 1e10;  // Servers refuse less.
+  constexpr double kMost = 1e10;  // Servers refuse durations far below this.
   return google::protobuf::util::TimeUtil::MillisecondsToDuration(
       static_cast<int64_t>(std::ceil(1000 * std::min(seconds, kMost))));
 }

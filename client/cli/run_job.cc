@@ -33,9 +33,6 @@ absl::StatusOr<v1::Job> WaitForJob(const Settings& settings, const Submitted& su
                               : absl::StrCat(submitted.job.name(),
                                              " could not be cancelled: ", withdrawn.message()));
   }
-  if (GetReason(job.status()) == Reason::kJobNotFound) {
-    return MakeError(Reason::kInternal, absl::StrCat("the server has lost ", submitted.job.name()));
-  }
   return job;
 }
 
@@ -71,10 +68,6 @@ absl::Status OptimizeHere(const client::LocalModel& model, const Settings& setti
 
 absl::Status RunJob(const client::LocalModel& model, const Settings& settings,
                     client::Interrupt* interrupt, UseResult use) {
-  if (settings.local && settings.only_cached) {
-    return MakeError(Reason::kOptionInvalid,
-                     "--only-cached: only servers keep results, so not with --local");
-  }
   return settings.local ? OptimizeHere(model, settings, interrupt, use)
                         : OptimizeRemotely(model, settings, interrupt, use);
 }

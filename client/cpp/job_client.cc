@@ -12,59 +12,53 @@ namespace {
 // The server gives up before that.
 constexpr absl::Duration kVerifyTime = absl::Minutes(11);
 
-}  // namespace
-
-absl::StatusOr<v1::SubmitJobResponse> JobClient::Submit(const v1::SubmitJobRequest& request) {
-  return connection_.Unary<v1::SubmitJobResponse>(
-      request, [this](auto* context, const auto& message, auto* response) {
-        return stub_->SubmitJob(context, message, response);
+// Makes a call that is about one job.
+template <typename Response, typename Request>
+absl::StatusOr<Response> Ask(const Connection& connection, v1::OptimizerService::Stub& stub,
+                             grpc::Status (v1::OptimizerService::Stub::*method)(
+                                 grpc::ClientContext*, const Request&, Response*),
+                             const Request& request) {
+  return connection.Unary<Response>(
+      request, [&stub, method](auto* context, const auto& message, auto* response) {
+        return (stub.*method)(context, message, response);
       });
 }
 
+}  // namespace
+
+using Stub = v1::OptimizerService::Stub;
+
+absl::StatusOr<v1::SubmitJobResponse> JobClient::Submit(const v1::SubmitJobRequest& request) {
+  return Ask(connection_, *stub_, &Stub::SubmitJob, request);
+}
+
 absl::StatusOr<v1::Job> JobClient::Lookup(const v1::LookupResultRequest& request) {
-  return connection_.Unary<v1::Job>(request,
-                                    [this](auto* context, const auto& message, auto* response) {
-                                      return stub_->LookupResult(context, message, response);
-                                    });
+  return Ask(connection_, *stub_, &Stub::LookupResult, request);
 }
 
 absl::StatusOr<v1::Job> JobClient::Get(const std::string& name) {
   v1::GetJobRequest request;
   request.set_name(name);
-  return connection_.Unary<v1::Job>(request,
-                                    [this](auto* context, const auto& message, auto* response) {
-                                      return stub_->GetJob(context, message, response);
-                                    });
+  return Ask(connection_, *stub_, &Stub::GetJob, request);
 }
 
 absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& name, const std::string& request_id) {
   v1::CancelJobRequest request;
   request.set_name(name);
   request.set_request_id(request_id);
-  return connection_.Unary<v1::Job>(request,
-                                    [this](auto* context, const auto& message, auto* response) {
-                                      return stub_->CancelJob(context, message, response);
-                                    });
+  return Ask(connection_, *stub_, &Stub::CancelJob, request);
 }
 
 absl::StatusOr<v1::Job> JobClient::Stop(const std::string& name) {
   v1::StopJobRequest request;
   request.set_name(name);
-  return connection_.Unary<v1::Job>(request,
-                                    [this](auto* context, const auto& message, auto* response) {
-                                      return stub_->StopJob(context, message, response);
-                                    });
+  return Ask(connection_, *stub_, &Stub::StopJob, request);
 }
 
 absl::Status JobClient::Delete(const std::string& name) {
   v1::DeleteJobRequest request;
   request.set_name(name);
-  return connection_
-      .Unary<v1::DeleteJobResponse>(request,
-                                    [this](auto* context, const auto& message, auto* response) {
-                                      return stub_->DeleteJob(context, message, response);
-                                    })
-      .status();
+  return Ask(connection_, *stub_, &Stub::DeleteJob, request).status();
 }
 
 absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::ListJobsRequest request, int limit) {

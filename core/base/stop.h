@@ -51,12 +51,21 @@ class CancelToken {
  public:
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-  void Finish() { finishing_.store(true, std::memory_order_relaxed); }
-  bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
+
+  // The first request counts, by the clock of the work.
+  void Finish(const Clock& clock) {
+    int64_t none = kNever;
+    finish_ns_.compare_exchange_strong(none, clock.NowNs(), std::memory_order_relaxed);
+  }
+  bool finishing() const { return finish_ns() != kNever; }
+  // When it was requested; kNever if it was not.
+  int64_t finish_ns() const { return finish_ns_.load(std::memory_order_relaxed); }
+
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
  private:
   std::atomic<bool> cancelled_{false};
-  std::atomic<bool> finishing_{false};
+  std::atomic<int64_t> finish_ns_{kNever};
 };
 
 // A token and a deadline. Cheap to copy. Borrows the token, which may be null, and the clock. Only
@@ -70,7 +79,7 @@ class StopCondition {
   // Stops `seconds` from now, too.
   static StopCondition Within(const CancelToken* token, const Clock& clock, double seconds) {
     StopCondition stop = StopCondition(token).WithBudget(clock, seconds);
-    stop.is_of_budget_ = false;
+    stop.is_budget_ = false;
     return stop;
   }
   // Stops only when the token is set.
@@ -80,7 +89,7 @@ class StopCondition {
   StopCondition WithBudget(const Clock& clock, double seconds) const {
     StopCondition within = *this;
     within.clock_ = &clock;
-    within.is_of_budget_ = true;
+    within.is_budget_ = true;
     if (seconds < 1e9) {
       const int64_t own = clock.NowNs() + static_cast<int64_t>(seconds * 1e9);
       if (own < deadline_ns_) within.deadline_ns_ = own;
@@ -108,30 +117,32 @@ class StopCondition {
   // nor a budget that it is given heeds CancelToken::Finish.
   StopCondition WithoutDeadline() const {
     StopCondition late(token_);
-    late.is_late_ = true;
+    late.ignores_finish_ = true;
     return late;
   }
 
   // Returns kNone, kCancelled or kDeadline.
   StopReason Check() const {
     if (token_ != nullptr && token_->cancelled()) return StopReason::kCancelled;
-    if (is_of_budget_ && !is_late_ && finishing()) return StopReason::kDeadline;
+    if (is_budget_ && !ignores_finish_ && finishing()) return StopReason::kDeadline;
     if (deadline_ns_ != kNever && clock_->NowNs() >= deadline_ns_) return StopReason::kDeadline;
     return StopReason::kNone;
   }
   bool ShouldStop() const { return Check() != StopReason::kNone; }
   bool cancelled() const { return token_ != nullptr && token_->cancelled(); }
   // Whether CancelToken::Finish was called, whatever this condition makes of it.
-  bool finishing() const { return token_ != nullptr && token_->finishing(); }
+  bool finishing() const { return finish_ns() != kNever; }
+  // When that was; kNever if it was not.
+  int64_t finish_ns() const { return token_ == nullptr ? kNever : token_->finish_ns(); }
+
+  static constexpr int64_t kNever = CancelToken::kNever;
 
  private:
-  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-
   const CancelToken* token_ = nullptr;
   const Clock* clock_ = nullptr;  // Null only if there is no deadline.
   int64_t deadline_ns_ = kNever;
-  bool is_of_budget_ = false;
-  bool is_late_ = false;
+  bool is_budget_ = false;
+  bool ignores_finish_ = false;
 };
 
 }  // namespace quotient

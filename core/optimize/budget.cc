@@ -37,21 +37,21 @@ Budget::Budget(const Options& options, const Clock& clock, const StopCondition& 
     : clock_(clock),
       stop_(stop),
       start_ns_(clock.NowNs()),
-      seconds_(options.budget_seconds),
+      whole_seconds_(options.budget_seconds),
       search_seconds_(options.search_budget_seconds) {}
 
 void Budget::FitTo(double run_seconds) {
   if (search_seconds_ > 0) return;
   const double useful = std::max(kUsefulRuns * run_seconds, kLeastUsefulSeconds);
-  const double times_the_usual = std::max(1.0, seconds_ / Options().budget_seconds);
-  seconds_ = std::min(seconds_.load(), times_the_usual * useful);
+  const double times_the_usual = std::max(1.0, whole_seconds_ / Options().budget_seconds);
+  whole_seconds_ = std::min(whole_seconds_.load(), times_the_usual * useful);
 }
 
 double Budget::Seconds() const {
-  if (stop_.finishing() && !is_cut_.exchange(true)) {
-    seconds_ = std::min(seconds_.load(), clock_.SecondsSince(start_ns_));
-  }
-  return seconds_;
+  const int64_t finish_ns = stop_.finish_ns();
+  if (finish_ns == StopCondition::kNever) return whole_seconds_;
+  const double passed = 1e-9 * static_cast<double>(std::max<int64_t>(0, finish_ns - start_ns_));
+  return std::min(whole_seconds_.load(), passed);
 }
 
 double Budget::SecondsUntil(double share) const {
@@ -96,6 +96,12 @@ double Budget::ForMeasuring() const {
 
 double Budget::Left() const { return SecondsUntil(1); }
 
-bool Budget::IsExceeded() const { return SecondsUntil(kMostOfJob) == 0; }
+bool Budget::IsExceeded() const {
+  return clock_.SecondsSince(start_ns_) >= kMostOfJob * whole_seconds_;
+}
+
+bool Budget::IsUsedUp() const { return clock_.SecondsSince(start_ns_) >= whole_seconds_; }
+
+bool Budget::IsCut() const { return Seconds() < whole_seconds_; }
 
 }  // namespace quotient::optimize

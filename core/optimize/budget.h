@@ -18,12 +18,12 @@
 // mostly optimistic), or 8.5 s if that is more, whatever a busy machine could still be asked. Of a
 // budget beyond the usual one it gets as much more.
 //
-// When a job is told to finish (CancelToken::Finish), it goes on as if its budget had been what has
-// passed by then.
-//
 // A phase that begins late still gets the least that it needs to be of any use, and what has been
 // begun (one check of a graph, one run) is not broken off. No result is returned unchecked, so a
 // job takes at least as long as evaluating the original and one candidate on all sets of inputs.
+//
+// When a job is told to finish (CancelToken::Finish), it goes on as if its budget had been what had
+// passed by then, and late phases get no least time any more, but for the race.
 
 #include <atomic>
 #include <cstdint>
@@ -69,8 +69,12 @@ class Budget {
   double LeastForMeasuring() const;
   // Seconds until the budget is used up; 0 afterwards.
   double Left() const;
-  // Whether the job has already taken what it may take at most.
+  // Whether the job has already taken what it may take at most, had it not been told to finish.
   bool IsExceeded() const;
+  // Whether the budget is used up, or would be had the job not been told to finish.
+  bool IsUsedUp() const;
+  // Whether the job was told to finish before its budget was used up.
+  bool IsCut() const;
 
   // The last extractions of a search may take this share of its time more.
   static constexpr double kSearchGrace = 0.25;
@@ -82,16 +86,15 @@ class Budget {
 
   StopCondition Until(double share, const StopCondition& stop) const;
   double SecondsUntil(double share) const;
-  // The whole budget.
+  // The budget: the whole of it, or what had passed when the job was told to finish.
   double Seconds() const;
 
   const Clock& clock_;
   const StopCondition stop_;
   const int64_t start_ns_;
-  // Options::budget_seconds, or what FitTo left of it, or what had passed at the request to finish.
-  mutable std::atomic<double> seconds_;
-  mutable std::atomic<bool> is_cut_ = false;  // The latter.
-  const double search_seconds_;               // Options::search_budget_seconds
+  // The whole budget: Options::budget_seconds, or what FitTo left of it.
+  std::atomic<double> whole_seconds_;
+  const double search_seconds_;  // Options::search_budget_seconds
 };
 
 }  // namespace quotient::optimize

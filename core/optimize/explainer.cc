@@ -36,7 +36,8 @@ std::optional<report::Explanation> Explainer::Explain(const Baseline& baseline,
                                                       const Decision& decision) const {
   if (!baseline.file_costs.has_value()) return std::nullopt;
   const std::optional<report::Peak> peak = explain::MeasurePeak(
-      baseline.costs(), job_.stop.WithBudget(job_.environment.clock, kMostSecondsForPeak));
+      baseline.costs(),
+      job_.stop.WithoutDeadline().WithBudget(job_.environment.clock, kMostSecondsForPeak));
   const explain::RunModel original = ModelOf(baseline.original.prepared, baseline.cost);
   if (!decision.winner.has_value()) return explain::Explain(original, nullptr, tried_, peak);
   const Packaged& winner = decision.winner->candidate.packaged;

@@ -108,6 +108,8 @@ class Run {
     const Baseline priced = AtPresent(*std::move(baseline));
     verified = AtPresent(std::move(verified), costs);
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(priced, std::move(verified)));
+    // What is asked of the job from now on makes no difference to the result.
+    finished_early_ = job_.budget.IsCut();
     std::optional<Delivery> delivery = Deliver(priced, decision);
     if (!delivery.has_value()) decision.winner.reset();
     Explain(priced, decision);
@@ -183,7 +185,7 @@ class Run {
   Result Answered(Result result, const absl::Status& why) const {
     result.report.why_not = why_not_.Answers(result.report, why);
     result.device_failed = FailuresOfDevice() > 0;
-    result.finished_early = job_.stop.finishing();
+    result.finished_early = finished_early_;
     if (result.finished_early) {
       result.report.notes.emplace_back(
           "the job was told to finish before its budget was used up: this is the best of what had "
@@ -337,6 +339,7 @@ class Run {
   RunRecord record_;
   WhyNot why_not_{job_};
   Explainer explainer_{job_};
+  bool finished_early_ = false;
   const int64_t failures_before_ = job_.environment.devices->FailuresOf(job_.options.device);
 };
 

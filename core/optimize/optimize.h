@@ -47,7 +47,8 @@ struct Result {
   // The device failed while the job ran, though it recovered (Backend::failures). An equal job may
   // have a better answer.
   bool device_failed = false;
-  // CancelToken::Finish was called. A job that is not told to finish may have a better answer.
+  // CancelToken::Finish was called before the budget was used up. A job that is not told to finish
+  // may have a better answer.
   bool finished_early = false;
 };
 

@@ -42,7 +42,7 @@ void Watchdog::Watch() {
 
 void Watchdog::Look() const {
   const bool is_cancelled = job_.stop.cancelled();
-  if (!is_cancelled && job_.budget.Left() > 0) return;
+  if (!is_cancelled && !job_.budget.IsUsedUp()) return;
   const double patience =
       is_cancelled ? kSecondsOfCancelled
                    : std::max(kLeastSecondsOfLate, kShareOfLate * job_.options.budget_seconds);

@@ -34,7 +34,7 @@ void WhyNot::LookAt(const EndedSearch& search) {
 }
 
 void WhyNot::AskAll(const EndedSearch& search) {
-  const StopCondition stop = job_.budget.ForQuestions(job_.stop);
+  const StopCondition stop = job_.budget.ForQuestions(job_.stop.WithoutDeadline());
   const auto beginning = Begin(job_, search, job_.options.assume_finite_inputs);
   if (!beginning.ok()) {
     return AnswerTheRest("unanswered", absl::StrCat("the original could not be looked at again: ",

@@ -19,8 +19,8 @@ namespace quotient::jobs {
 namespace {
 
 constexpr size_t kMaxNameBytes = 4096;
-// That a result was found is noted if it was not for so long.
-constexpr int64_t kUseStepMs = 60'000;
+// The use of a result is noted at most once in this time, since each note is a durable write.
+constexpr int64_t kUseStepMs = 600'000;
 
 absl::Status CheckName(absl::string_view what, absl::string_view name) {
   if (name.size() <= kMaxNameBytes && !absl::StrContains(name, '\0')) return absl::OkStatus();
@@ -50,6 +50,13 @@ std::string Payload(const SubmitRequest& request) {
   return Digest::Of(content).Hex();
 }
 
+// Whether a request with this policy may have this job, which is of the same content. A job that
+// runs may end too early for it.
+bool MayShare(const Job& job, const JobPolicy& policy) {
+  if (job.state != JobState::kRunning || job.policy.run_ms == 0) return true;
+  return policy.run_ms > 0 && policy.run_ms <= job.policy.run_ms;
+}
+
 // When a job with this policy, submitted at `now_ms`, has to have begun; 0 if it may wait.
 int64_t StartBy(const JobPolicy& policy, int64_t now_ms) {
   return policy.queue_ms == 0 ? 0 : now_ms + policy.queue_ms;
@@ -70,13 +77,12 @@ absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
   QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec));
   const absl::StatusOr<Job> job = NewJob(request);
   // Blobs are looked at before the ledger is locked, since nobody else should wait for the disk.
-  std::string spent;
-  if (!request.skip_cache_lookup) {
-    QUOTIENT_ASSIGN_OR_RETURN(spent, FindSpent(job));
+  if (job.ok() && !request.skip_cache_lookup) {
+    QUOTIENT_RETURN_IF_ERROR(DropIncomplete(job->action_key));
   }
   Admitted admitted;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request, job, spent));
+    QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request, job));
     edit.Submitted(admitted.job, admitted.disposition);
     return absl::OkStatus();
   }));
@@ -144,33 +150,36 @@ absl::StatusOr<Job> Admission::NewJob(const SubmitRequest& request) const {
   return job;
 }
 
-absl::StatusOr<std::string> Admission::FindSpent(const absl::StatusOr<Job>& job) const {
-  if (!job.ok()) return std::string();
-  std::optional<Job> same;
-  QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(same, edit.store().FindByActionKey(job->action_key, ""));
-    return absl::OkStatus();
-  }));
-  if (!same.has_value() || !same->result.has_value()) return std::string();
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, HasBlobs(*same->result));
-  return present ? "" : same->id;
+absl::Status Admission::DropIncomplete(const std::string& action_key) const {
+  Ledger& ledger = *dependencies_.ledger;
+  for (;;) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> same,
+                              ledger.store().FindByActionKey(action_key));
+    if (!same.has_value() || !same->result.has_value()) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(const bool complete, HasBlobs(*same->result));
+    if (complete) return absl::OkStatus();
+    QUOTIENT_RETURN_IF_ERROR(ledger.Write([&](Ledger::Edit& edit) -> absl::Status {
+      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.store().Find(same->id));
+      if (!job.has_value()) return absl::OkStatus();
+      job->result->is_lost = true;
+      return edit.store().Put(*job);
+    }));
+  }
 }
 
 absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitRequest& request,
-                                          const absl::StatusOr<Job>& job,
-                                          const std::string& spent) const {
+                                          const absl::StatusOr<Job>& job) const {
   JobTransaction& store = edit.store();
   const std::string payload = Payload(request);
   QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> earlier,
                             FindEarlier(store, request.request_id, payload));
   if (earlier.has_value()) return Admitted{*std::move(earlier), Disposition::kJoined};
   QUOTIENT_RETURN_IF_ERROR(job.status());
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job->action_key, spent));
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job->action_key));
+  const bool shares =
+      same.has_value() && !request.skip_cache_lookup && MayShare(*same, request.policy);
   Admitted admitted;
-  if (request.skip_cache_lookup) same.reset();
-  // Who asks for all of a result does not get that of a job that was told to finish early.
-  if (same.has_value() && !HasReusableEnd(*same) && same->stop_requested) same.reset();
-  if (same.has_value()) {
+  if (shares) {
     admitted.disposition = HasReusableEnd(*same) ? Disposition::kCacheHit : Disposition::kJoined;
     QUOTIENT_ASSIGN_OR_RETURN(admitted.job, Share(edit, *std::move(same), request));
   } else {
@@ -185,19 +194,42 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
 
 absl::StatusOr<Job> Admission::Share(Ledger::Edit& edit, Job job,
                                      const SubmitRequest& request) const {
-  const int64_t now_ms = edit.store().now_ms();
-  if (IsTerminal(job.state)) {
-    if (now_ms - job.use_ms < kUseStepMs) return job;
-    job.use_ms = now_ms;
-  }
-  if (job.state == JobState::kQueued) {
-    const int64_t start_by_ms = StartBy(request.policy, now_ms);
-    const bool may_wait = job.start_by_ms == 0 || start_by_ms == 0;
-    job.policy = MostOf(job.policy, request.policy);
-    job.start_by_ms = may_wait ? 0 : std::max(job.start_by_ms, start_by_ms);
-  }
-  QUOTIENT_RETURN_IF_ERROR(edit.store().Put(job));
+  if (IsTerminal(job.state)) return NoteUse(edit.store(), std::move(job));
+  if (job.state != JobState::kQueued) return job;
+  JobTransaction& store = edit.store();
+  const int64_t start_by_ms = StartBy(request.policy, store.now_ms());
+  const bool may_wait = job.start_by_ms == 0 || start_by_ms == 0;
+  job.policy = MostOf(job.policy, request.policy);
+  job.start_by_ms = may_wait ? 0 : std::max(job.start_by_ms, start_by_ms);
+  // Its turn is that of the client who has fewer jobs waiting in front of it.
+  QUOTIENT_ASSIGN_OR_RETURN(const int before, store.CountQueuedOf(job.client));
+  QUOTIENT_ASSIGN_OR_RETURN(const int after, store.CountQueuedOf(request.client));
+  if (after < before) job.client = request.client;
+  QUOTIENT_RETURN_IF_ERROR(store.Put(job));
   return job;
+}
+
+absl::StatusOr<Job> Admission::NoteUse(JobTransaction& store, Job job) {
+  if (store.now_ms() - job.use_ms < kUseStepMs) return job;
+  job.use_ms = store.now_ms();
+  QUOTIENT_RETURN_IF_ERROR(store.Put(job));
+  return job;
+}
+
+absl::StatusOr<Job> Admission::Get(absl::string_view job_id) {
+  Ledger& ledger = *dependencies_.ledger;
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, ledger.store().Get(job_id));
+  if (!job.has_value()) return JobNotFound(job_id);
+  const bool is_use = job->result.has_value();
+  if (!is_use || dependencies_.clock->UnixMs() - job->use_ms < kUseStepMs) return *job;
+  const absl::Status noted = ledger.Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> found, edit.store().Find(job_id));
+    if (!found.has_value()) return absl::OkStatus();
+    return NoteUse(edit.store(), *std::move(found)).status();
+  });
+  // A disk that takes nothing can still be read.
+  if (!noted.ok()) Log().warn("job {}: use not noted: {}", job->id, std::string(noted.message()));
+  return *job;
 }
 
 absl::StatusOr<bool> Admission::HasBlobs(const JobResult& result) const {
@@ -225,6 +257,15 @@ absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, Job job) const {
   return job;
 }
 
+// Tells the job to finish if all of its submissions would take an early result.
+absl::Status Admission::StopIfNobodyWantsAll(Ledger::Edit& edit, Job* job) {
+  QUOTIENT_ASSIGN_OR_RETURN(const int wishes, edit.store().CountFullWishes(job->id));
+  const bool may_finish = job->state == JobState::kQueued || job->state == JobState::kRunning;
+  if (wishes > 0 || !may_finish || job->stop_requested) return absl::OkStatus();
+  job->stop_requested = true;
+  return edit.Note(job, "client", "stop_requested");
+}
+
 absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_view request_id) {
   Job job;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
@@ -238,7 +279,7 @@ absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_vie
       submission->withdrawn = true;
       QUOTIENT_RETURN_IF_ERROR(store.PutSubmission(*submission));
       QUOTIENT_ASSIGN_OR_RETURN(const int wishes, store.CountWishes(job_id));
-      if (wishes > 0) return absl::OkStatus();
+      if (wishes > 0) return StopIfNobodyWantsAll(edit, &job);
     }
     return edit.Move(&job, JobEvent::kCancel, "client", "cancel");
   }));
@@ -248,15 +289,15 @@ absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_vie
 absl::StatusOr<Job> Admission::Lookup(const JobSpec& spec) {
   QUOTIENT_RETURN_IF_ERROR(CheckSpec(spec));
   QUOTIENT_ASSIGN_OR_RETURN(const Job wanted, NewJob({.spec = spec}));
-  QUOTIENT_ASSIGN_OR_RETURN(const std::string spent, FindSpent(wanted));
+  QUOTIENT_RETURN_IF_ERROR(DropIncomplete(wanted.action_key));
   Job found;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same,
-                              edit.store().FindByActionKey(wanted.action_key, spent));
+                              edit.store().FindByActionKey(wanted.action_key));
     if (!same.has_value() || !HasReusableEnd(*same)) {
       return MakeError(Reason::kResultNotFound, "no equal job has a result");
     }
-    QUOTIENT_ASSIGN_OR_RETURN(found, Share(edit, *std::move(same), {}));
+    QUOTIENT_ASSIGN_OR_RETURN(found, NoteUse(edit.store(), *std::move(same)));
     return absl::OkStatus();
   }));
   return found;
@@ -268,14 +309,22 @@ absl::StatusOr<Job> Admission::Validate(const JobSpec& spec) const {
   return NewJob({.spec = spec});
 }
 
-absl::StatusOr<Job> Admission::Stop(absl::string_view job_id) {
+absl::StatusOr<Job> Admission::Stop(absl::string_view job_id, absl::string_view request_id) {
   Job job;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> found, edit.store().Find(job_id));
+    JobTransaction& store = edit.store();
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> found, store.Find(job_id));
     if (!found.has_value()) return JobNotFound(job_id);
     job = *std::move(found);
     const bool may_finish = job.state == JobState::kQueued || job.state == JobState::kRunning;
     if (!may_finish || job.stop_requested) return absl::OkStatus();
+    if (!request_id.empty()) {
+      QUOTIENT_ASSIGN_OR_RETURN(auto submission, store.FindSubmission(request_id));
+      if (!submission.has_value() || submission->job_id != job_id) return JobNotFound(job_id);
+      submission->takes_early = true;
+      QUOTIENT_RETURN_IF_ERROR(store.PutSubmission(*submission));
+      return StopIfNobodyWantsAll(edit, &job);
+    }
     job.stop_requested = true;
     return edit.Note(&job, "client", "stop_requested");
   }));

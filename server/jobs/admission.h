@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/clock.h"
 #include "core/optimize/device_identity.h"
 #include "core/optimize/options.h"
 #include "server/jobs/blob_store.h"
@@ -48,6 +49,7 @@ class Admission {
   struct Dependencies {
     Ledger* ledger;
     BlobStore* blobs;
+    const Clock* clock;
     std::string engine_version;
     std::function<std::string()> new_id;  // Makes unique, unguessable ids; thread-safe.
     // Says what the device of a job is on this server; thread-safe. DEVICE_NOT_PRESENT if it has
@@ -77,8 +79,13 @@ class Admission {
   // other submission is left. Idempotent. Error: JOB_NOT_FOUND.
   absl::StatusOr<Job> Cancel(absl::string_view job_id, absl::string_view request_id);
 
-  // Tells a job to finish with what it has. Idempotent. Error: JOB_NOT_FOUND.
-  absl::StatusOr<Job> Stop(absl::string_view job_id);
+  // Tells a job to finish with what it has. With a request id, only notes that this submission
+  // would take that, and tells the job when no other submission wants more. Idempotent. Error:
+  // JOB_NOT_FOUND.
+  absl::StatusOr<Job> Stop(absl::string_view job_id, absl::string_view request_id);
+
+  // Returns a job. If it has a result, that counts as a use of it. Error: JOB_NOT_FOUND.
+  absl::StatusOr<Job> Get(absl::string_view job_id);
 
   // Removes a job that has ended. Errors: JOB_NOT_FOUND, JOB_NOT_FINISHED.
   absl::Status Delete(absl::string_view job_id);
@@ -97,15 +104,18 @@ class Admission {
   // Errors are those of identifying the device.
   absl::StatusOr<Job> NewJob(const SubmitRequest& request) const;
   // Decides between the job of an earlier request, a job of the same content and a new job. The
-  // earlier one is found even if there is no `job`, because the device is not there any more. A
-  // result of the job `spent` is not used.
+  // earlier one is found even if there is no `job`, because the device is not there any more.
   absl::StatusOr<Admitted> Admit(Ledger::Edit& edit, const SubmitRequest& request,
-                                 const absl::StatusOr<Job>& job, const std::string& spent) const;
-  // Returns the id of the job whose result the request would get, if that result is not all there
-  // any more; else nothing. Reads the result's blobs, unless they were verified before.
-  absl::StatusOr<std::string> FindSpent(const absl::StatusOr<Job>& job) const;
+                                 const absl::StatusOr<Job>& job) const;
+  // Sees to it that the result which is found by this key is all there: those that are not are
+  // marked, so that they are not found any more. Reads their blobs, unless they were verified
+  // before.
+  absl::Status DropIncomplete(const std::string& action_key) const;
   // Makes a job that was there before one of this request, too.
   absl::StatusOr<Job> Share(Ledger::Edit& edit, Job job, const SubmitRequest& request) const;
+  static absl::Status StopIfNobodyWantsAll(Ledger::Edit& edit, Job* job);
+  // Notes that the result of a job that has ended was used.
+  static absl::StatusOr<Job> NoteUse(JobTransaction& store, Job job);
   // The job of an earlier submission with this id; null if there is none. REQUEST_ID_REUSED if that
   // had another content.
   absl::StatusOr<std::optional<Job>> FindEarlier(JobTransaction& store,

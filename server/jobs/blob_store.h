@@ -3,7 +3,8 @@
 // Interfaces of the stores for blobs and for uploads in progress. A blob is immutable, is found by
 // its digest, and is either complete or absent. One that was damaged on the disk is set aside as
 // soon as that is found, and then it is absent, so that it can be stored anew. One that no job
-// refers to is removed when nobody has used it for a day (retention.h).
+// refers to is removed when nobody has used it for a day, or an hour if room is short
+// (retention.h).
 
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,7 @@ class BlobStore {
 
   // Looks for the blob, and not at its bytes.
   virtual absl::StatusOr<bool> Contains(const BlobId& id) = 0;
-  // The same, and takes the blob as used now, if it is there: somebody is about to refer to it.
+  // Looks for it, too, and takes it as used now if it is there: somebody is about to refer to it.
   virtual absl::StatusOr<bool> Use(const BlobId& id) = 0;
   // Returns NOT_FOUND if there is no such blob. Reads all of it, and returns BLOB_CORRUPT if the
   // bytes do not have the digest.

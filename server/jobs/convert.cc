@@ -43,6 +43,13 @@ absl::Status Shortened(const absl::Status& error) {
   return reason.has_value() ? MakeError(*reason, message) : absl::Status(error.code(), message);
 }
 
+// Of a record, which was judged when the job was accepted.
+JobPolicy ReadPolicy(const v1::JobPolicy& message) {
+  return {.priority = message.priority(),
+          .queue_ms = wire::Milliseconds(message.queue_deadline()),
+          .run_ms = wire::Milliseconds(message.run_deadline())};
+}
+
 absl::Status InvalidPolicy(absl::string_view problem) {
   return MakeError(Reason::kOptionInvalid, absl::StrCat("policy.", problem));
 }
@@ -91,6 +98,7 @@ v1::JobResult ToProto(const JobResult& result) {
   message.set_device_fingerprint(result.device_fingerprint);
   message.set_device_failed(result.device_failed);
   message.set_stopped_early(result.stopped_early);
+  message.set_is_lost(result.is_lost);
   return message;
 }
 
@@ -109,6 +117,7 @@ absl::StatusOr<JobResult> FromProto(const v1::JobResult& message) {
   result.device_fingerprint = message.device_fingerprint();
   result.device_failed = message.device_failed();
   result.stopped_early = message.stopped_early();
+  result.is_lost = message.is_lost();
   return result;
 }
 
@@ -126,17 +135,15 @@ v1::JobPolicy ToProto(const JobPolicy& policy) {
 
 absl::StatusOr<JobPolicy> FromProto(const v1::JobPolicy& message) {
   constexpr int kMost = JobPolicy::kMostPriority;
-  if (message.priority() < -kMost || message.priority() > kMost) {
+  const JobPolicy policy = ReadPolicy(message);
+  if (policy.priority < -kMost || policy.priority > kMost) {
     return InvalidPolicy(absl::StrCat("priority: ", -kMost, " to ", kMost));
   }
-  JobPolicy policy{.priority = message.priority()};
-  if (message.has_queue_deadline()) {
-    policy.queue_ms = wire::Milliseconds(message.queue_deadline());
-    if (!IsDeadline(policy.queue_ms)) return InvalidPolicy("queue_deadline: up to a year");
+  if (message.has_queue_deadline() && !IsDeadline(policy.queue_ms)) {
+    return InvalidPolicy("queue_deadline: up to a year");
   }
-  if (message.has_run_deadline()) {
-    policy.run_ms = wire::Milliseconds(message.run_deadline());
-    if (!IsDeadline(policy.run_ms)) return InvalidPolicy("run_deadline: up to a year");
+  if (message.has_run_deadline() && !IsDeadline(policy.run_ms)) {
+    return InvalidPolicy("run_deadline: up to a year");
   }
   return policy;
 }
@@ -227,7 +234,7 @@ absl::StatusOr<Job> FromProto(const v1::Job& message) {
   job.use_ms =
       message.has_use_time() ? TimeUtil::TimestampToMilliseconds(message.use_time()) : job.end_ms;
   job.client = message.client();
-  QUOTIENT_ASSIGN_OR_RETURN(job.policy, FromProto(message.policy()));
+  job.policy = ReadPolicy(message.policy());
   job.start_by_ms = TimeUtil::TimestampToMilliseconds(message.start_by());
   job.stop_requested = message.stop_requested();
   if (message.has_result()) {

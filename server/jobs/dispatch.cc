@@ -1,7 +1,6 @@
 #include "server/jobs/dispatch.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,6 +77,22 @@ bool IsOverdue(const Job& job, int64_t now_ms) {
   return job.state == JobState::kQueued && job.start_by_ms > 0 && job.start_by_ms <= now_ms;
 }
 
+// What an attempt takes, as far as that is known before it begins.
+double ExpectedSeconds(const Job& job) {
+  const double budget = job.spec.options.budget_seconds;
+  if (job.policy.run_ms == 0) return budget;
+  return std::min(budget, 1e-3 * static_cast<double>(job.policy.run_ms));
+}
+
+// Fails a job that has waited too long.
+absl::Status Expire(Ledger::Edit& edit, Job job) {
+  const int64_t waited_ms = edit.store().now_ms() - job.create_ms;
+  job.error = MakeError(Reason::kQueueDeadline,
+                        absl::StrFormat("the job waited for %.0f s and did not begin",
+                                        1e-3 * static_cast<double>(waited_ms)));
+  return edit.Move(&job, JobEvent::kExpire, "queue", ReasonText(job.error));
+}
+
 // Whether the job may begin now, beside those that run.
 absl::StatusOr<bool> MayRun(JobTransaction& store, const Job& job) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.Leases());
@@ -105,10 +120,8 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
   std::optional<Claimed> claimed;
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     JobTransaction& store = edit.store();
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<QueueHead> heads, store.QueueHeads());
-    if (heads.empty()) return absl::OkStatus();
-    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(Next(heads).job_id));
-    if (!job.has_value()) return MakeError(Reason::kInternal, "a waiting job is not in the store");
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, NextInTime(edit));
+    if (!job.has_value()) return absl::OkStatus();
     QUOTIENT_ASSIGN_OR_RETURN(const bool may_run, MayRun(store, *job));
     if (!may_run) return absl::OkStatus();
     ++job->attempt;
@@ -127,6 +140,18 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
     work_ = true;
   }
   return claimed;
+}
+
+absl::StatusOr<std::optional<Job>> Dispatch::NextInTime(Ledger::Edit& edit) {
+  JobTransaction& store = edit.store();
+  for (;;) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<QueueHead> heads, store.QueueHeads());
+    if (heads.empty()) return std::nullopt;
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(Next(heads).job_id));
+    if (!job.has_value()) return MakeError(Reason::kInternal, "a waiting job is not in the store");
+    if (!IsOverdue(*job, store.now_ms())) return job;
+    QUOTIENT_RETURN_IF_ERROR(Expire(edit, *std::move(job)));
+  }
 }
 
 const QueueHead& Dispatch::Next(const std::vector<QueueHead>& heads) {
@@ -188,20 +213,20 @@ absl::Status Dispatch::EndHeld(HeldLease& held,
 }
 
 absl::StatusOr<int> Dispatch::FailOverdue() {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids,
+                            ledger_.store().Overdue(clock_.UnixMs()));
+  if (ids.empty()) return 0;
   int failed = 0;
-  const int64_t now_ms = clock_.UnixMs();
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids, ledger_.store().Overdue(now_ms));
-  for (const std::string& id : ids) {
-    QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+  QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    failed = 0;
+    for (const std::string& id : ids) {
       QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.store().Find(id));
-      if (!job.has_value() || !IsOverdue(*job, now_ms)) return absl::OkStatus();
-      job->error = MakeError(Reason::kQueueDeadline,
-                             absl::StrFormat("the job waited for %.0f s and did not begin",
-                                             1e-3 * static_cast<double>(now_ms - job->create_ms)));
+      if (!job.has_value() || !IsOverdue(*job, edit.store().now_ms())) continue;
+      QUOTIENT_RETURN_IF_ERROR(Expire(edit, *std::move(job)));
       ++failed;
-      return edit.Move(&*job, JobEvent::kExpire, "queue", ReasonText(job->error));
-    }));
-  }
+    }
+    return absl::OkStatus();
+  }));
   return failed;
 }
 
@@ -258,12 +283,10 @@ void Dispatch::Account(const Job& job, const Transition& transition) {
   const bool ran =
       transition.from == JobState::kRunning || transition.from == JobState::kCancelling;
   const bool runs = transition.to == JobState::kRunning || transition.to == JobState::kCancelling;
-  const double expected_seconds = job.spec.options.budget_seconds;
-  if (!ran && runs) fair_share_.Began(job.client, expected_seconds);
-  if (ran && !runs) {
-    const int64_t ms = std::max<int64_t>(0, transition.time_ms - job.start_ms);
-    fair_share_.Ended(job.client, expected_seconds, 1e-3 * static_cast<double>(ms));
+  if (!ran && runs) {
+    fair_share_.Began(job.id, job.client, ExpectedSeconds(job), clock_.NowNs());
   }
+  if (ran && !runs) fair_share_.Ended(job.id, clock_.NowNs());
 }
 
 void Dispatch::OnTransition(const Job& job, const Transition& transition) {

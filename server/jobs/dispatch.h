@@ -1,7 +1,7 @@
 #pragma once
 
-// The side of the queue that workers use: claim, renew, finish, hand back. Which job is next is
-// decided in fair_share.h. Every write of a worker
+// The side of the queue that workers use: claim, renew, finish, hand back. Whose job is next is
+// decided by fair_share.h. Every write of a worker
 // is checked against the epoch of its lease, so that a worker that was taken for dead cannot change
 // the job any more.
 
@@ -81,6 +81,9 @@ class Dispatch : public JobObserver {
 
   // Keeps account of what is done for whom.
   void Account(const Job& job, const Transition& transition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the job that is next, after it has failed those that are overdue; nothing if none
+  // waits.
+  absl::StatusOr<std::optional<Job>> NextInTime(Ledger::Edit& edit) ABSL_LOCKS_EXCLUDED(mutex_);
   const QueueHead& Next(const std::vector<QueueHead>& heads) ABSL_LOCKS_EXCLUDED(mutex_);
 
   Ledger& ledger_;

@@ -77,7 +77,7 @@ bool HasReusableEnd(const Job& job) {
            job.error.code() == absl::StatusCode::kUnimplemented;
   }
   return job.state == JobState::kSucceeded && job.result.has_value() &&
-         !job.result->device_failed && !job.result->stopped_early;
+         !job.result->device_failed && !job.result->stopped_early && !job.result->is_lost;
 }
 
 std::vector<BlobId> BlobsOf(const Job& job) {

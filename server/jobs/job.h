@@ -49,11 +49,10 @@ struct JobPolicy {
   // Priorities go from the negative of this number up to it.
   static constexpr int kMostPriority = 10;
   static constexpr int64_t kMostMs = int64_t{366} * 24 * 3600 * 1000;
-  // What a level of priority is worth: so much waiting beside jobs of the same client, so much
-  // service beside those of others.
+  // What a level of priority is worth: so much waiting beside other jobs of the same client.
   static constexpr int64_t kMsPerLevel = 600'000;
 
-  int priority = 0;
+  int priority = 0;  // Among the jobs of one client.
   // The job fails if no worker has begun it after this time; 0: it may wait for ever.
   int64_t queue_ms = 0;
   // An attempt that takes longer fails; 0: it may take what the server allows.
@@ -83,6 +82,7 @@ struct JobResult {
   std::string device_fingerprint;
   bool device_failed = false;  // optimize::Result::device_failed
   bool stopped_early = false;  // optimize::Result::finished_early
+  bool is_lost = false;        // A file of it is damaged or gone.
 
   std::vector<BlobId> Blobs() const;
 
@@ -93,7 +93,7 @@ struct Job {
   std::string id;
   JobSpec spec;
   JobPolicy policy;
-  std::string client;  // The machine that submitted it first.
+  std::string client;  // The machine in whose turn it runs: one that submitted it.
   // What the device of the options is. Set when the job is accepted, and corrected when it has run:
   // a server that was started anew in between may have another library or another processor.
   std::string device_fingerprint;
@@ -138,14 +138,14 @@ struct Lease {
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 
-// One change of a job's state.
+// One change of a job's state, or a note that leaves the state ("stop_requested").
 struct Transition {
   std::string job_id;
   int64_t sequence = 0;  // 1, 2, 3, ... within the job.
   int64_t time_ms = 0;
   JobState from = JobState::kQueued;
   JobState to = JobState::kQueued;
-  std::string actor;   // "client", "worker", "recovery"
+  std::string actor;   // "client", "worker", "queue", "recovery"
   std::string reason;  // "submitted", "lease_lost", ... or the reason name of an error.
 
   friend bool operator==(const Transition&, const Transition&) = default;
@@ -158,6 +158,7 @@ struct Submission {
   std::string job_id;
   int64_t create_ms = 0;
   bool withdrawn = false;
+  bool takes_early = false;  // Who asked would take what the job has found so far.
 };
 
 }  // namespace quotient::jobs

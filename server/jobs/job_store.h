@@ -22,7 +22,6 @@ namespace quotient::jobs {
 struct QueueHead {
   std::string client;
   std::string job_id;
-  int priority = 0;
   int64_t rank = 0;  // QueueRank
 
   friend bool operator==(const QueueHead&, const QueueHead&) = default;
@@ -38,9 +37,8 @@ class JobTransaction {
 
   virtual absl::StatusOr<std::optional<Job>> Find(absl::string_view id) = 0;
   // Returns the newest job with this key that has a reusable end; if there is none, the newest one
-  // that waits or runs. Leaves the job `except` out.
-  virtual absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key,
-                                                             absl::string_view except) = 0;
+  // that waits or runs and was not told to stop.
+  virtual absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) = 0;
   // Returns of each client that has waiting jobs the one of the least rank, or the oldest of these.
   virtual absl::StatusOr<std::vector<QueueHead>> QueueHeads() = 0;
   virtual absl::StatusOr<int> CountQueued() = 0;
@@ -58,8 +56,10 @@ class JobTransaction {
 
   virtual absl::StatusOr<std::optional<Submission>> FindSubmission(absl::string_view id) = 0;
   virtual absl::Status PutSubmission(const Submission& submission) = 0;
-  // Returns the number of the job's submissions that were not withdrawn.
+  // Returns the number of the job's submissions that were not withdrawn; for all of its result, of
+  // those that do not take an early one either.
   virtual absl::StatusOr<int> CountWishes(absl::string_view job_id) = 0;
+  virtual absl::StatusOr<int> CountFullWishes(absl::string_view job_id) = 0;
   // Removes submissions made before `create_ms`, except those of jobs that have not ended.
   virtual absl::Status ForgetSubmissions(int64_t create_ms) = 0;
 };
@@ -71,8 +71,6 @@ struct JobFilter {
   std::string graph_sha256;  // Of the model's ONNX file.
   int64_t created_after_ms = 0;
   int64_t created_before_ms = 0;
-
-  bool Accepts(const Job& job) const;
 };
 
 struct ListQuery {
@@ -97,6 +95,8 @@ class JobStore {
   virtual absl::Status Write(WriteFunction write) = 0;
 
   virtual absl::StatusOr<std::optional<Job>> Get(absl::string_view id) = 0;
+  // As JobTransaction has it.
+  virtual absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) = 0;
   // Passes jobs to `on_job`, newest first, until there is no other one, there were `limit`, or it
   // returns false. A job can have megabytes, so not more than one is in memory at a time.
   virtual absl::Status List(const ListQuery& query, OnJob on_job) = 0;
@@ -110,8 +110,8 @@ class JobStore {
   // Returns the ids of jobs that have ended and were last used before this time, those first that
   // were not used for longest, at most `limit`.
   virtual absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) = 0;
-  // Whether a job needs or has made this blob.
-  virtual absl::StatusOr<bool> Refers(const BlobId& blob) = 0;
+  // Whether a job other than `except` needs or has made this blob.
+  virtual absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) = 0;
 };
 
 }  // namespace quotient::jobs

@@ -1,8 +1,8 @@
 #pragma once
 
-// Removes what nobody needs any more: jobs that have ended and whose result nobody has used for
-// long, and blobs that no job refers to. If the disk fills up all the same, the results that were
-// not used for longest go first.
+// Removes what nobody needs any more: jobs that have ended and whose result nobody has asked for in
+// a long time, and blobs that no job refers to. If room is short all the same, the blobs of no job
+// go earlier, and then the results that were not used for longest.
 //
 // A blob is never removed while a job in the store refers to it. One to which a job is about to
 // refer, such as a model that was sent a moment ago, was used just now and stays for that reason.
@@ -10,6 +10,8 @@
 // finds.
 
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,36 +34,40 @@ struct RetentionRound {
   int blobs = 0;
   int64_t blob_bytes = 0;
   int64_t held_bytes = 0;  // Of all blobs that are left.
+  int64_t excess_bytes =
+      0;  // What should still go, and cannot, since it is needed or was just used.
 };
 
 // One thread at a time.
 class Retention {
  public:
-  // A blob that no job refers to stays for so long after its last use, and the result of a job for
-  // so long even if room is short.
+  // What nobody needs stays for so long after its last use, and for so long if room is short, as
+  // does the result of a job.
   static constexpr int64_t kUnusedBlobMs = int64_t{24} * 3600 * 1000;
-  static constexpr int64_t kLeastResultMs = int64_t{3600} * 1000;
+  static constexpr int64_t kLeastMs = int64_t{3600} * 1000;
 
   // Borrows all three.
   Retention(const RetentionLimits& limits, Ledger* ledger, BlobInventory* blobs, const Clock* clock)
       : limits_(limits), ledger_(*ledger), blobs_(*blobs), clock_(*clock) {}
 
-  // Looks at all jobs that may be removed and at all blobs. If it fails in the middle, the next
-  // round goes on.
-  absl::StatusOr<RetentionRound> Round();
+  // Looks at all jobs that may be removed and at all blobs. If it fails in the middle, `round` has
+  // what was done, and the next round goes on.
+  absl::Status Run(RetentionRound* round);
   // Whether the disk has less free than it should, so that a round should not wait.
   absl::StatusOr<bool> IsRoomShort() const;
 
  private:
-  // Removes the job if it was not used since. Returns whether it did.
-  absl::StatusOr<bool> RemoveJob(const std::string& id, int64_t before_ms);
+  // Removes those of the jobs that were not used since. Returns how many there were.
+  absl::StatusOr<int> RemoveJobs(std::span<const std::string> ids, int64_t before_ms);
   absl::Status RemoveOldJobs(int64_t before_ms, RetentionRound* round);
   // Removes the blob if no job refers to it and nobody used it since.
   absl::Status RemoveBlob(const BlobId& id, int64_t before_ms, RetentionRound* round);
-  absl::Status RemoveUnusedBlobs(int64_t before_ms, RetentionRound* round);
+  // Removes such blobs until `enough` bytes are gone, and counts what is held if asked to.
+  absl::Status RemoveUnusedBlobs(int64_t before_ms, int64_t enough, bool counts,
+                                 RetentionRound* round);
   absl::Status MakeRoom(int64_t before_ms, RetentionRound* round);
-  // How many bytes too many there are.
-  absl::StatusOr<int64_t> Excess(const RetentionRound& round) const;
+  // Removes the job and its blobs if that frees anything.
+  absl::Status Evict(const std::string& id, int64_t before_ms, RetentionRound* round);
 
   const RetentionLimits limits_;
   Ledger& ledger_;

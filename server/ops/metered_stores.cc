@@ -25,6 +25,9 @@ class MeteredJobStore : public jobs::JobStore {
   absl::StatusOr<std::optional<jobs::Job>> Get(absl::string_view id) override {
     return Timed("read", [&] { return store_->Get(id); });
   }
+  absl::StatusOr<std::optional<jobs::Job>> FindByActionKey(absl::string_view key) override {
+    return Timed("read", [&] { return store_->FindByActionKey(key); });
+  }
   absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
     return Timed("read", [&] { return store_->List(query, on_job); });
   }
@@ -41,8 +44,8 @@ class MeteredJobStore : public jobs::JobStore {
   absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
     return Timed("read", [&] { return store_->Unused(before_ms, limit); });
   }
-  absl::StatusOr<bool> Refers(const BlobId& blob) override {
-    return Timed("read", [&] { return store_->Refers(blob); });
+  absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) override {
+    return Timed("read", [&] { return store_->Refers(blob, except); });
   }
 
  private:

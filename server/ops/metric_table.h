@@ -38,6 +38,7 @@ enum class MetricId {
   kDamagedBlobs,
   kJobsRemoved,
   kBlobBytes,
+  kBlobExcessBytes,
   kBlobsRemoved,
   kBlobBytesRemoved,
   kProcessCpuSeconds,

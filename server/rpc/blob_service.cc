@@ -119,6 +119,8 @@ absl::Status BlobService::Send(const v1::DownloadRequest& request, StreamSlots::
   if (request.offset() < 0 || request.offset() > id.size_bytes) {
     return absl::OutOfRangeError("offset outside of the blob");
   }
+  // Whoever fetches a file fetches others of the same result.
+  QUOTIENT_RETURN_IF_ERROR(blobs_.Use(id).status());
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> blob, blobs_.Open(id));
   v1::DownloadResponse response;
   absl::string_view rest = blob->bytes().substr(static_cast<size_t>(request.offset()));

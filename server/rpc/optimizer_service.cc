@@ -120,9 +120,7 @@ grpc::Status OptimizerService::GetJob(grpc::ServerContext* /*context*/,
 
 absl::StatusOr<jobs::Job> OptimizerService::Find(const std::string& name) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(name));
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<jobs::Job> job, store_.Get(id));
-  if (job.has_value()) return *std::move(job);
-  return MakeError(Reason::kJobNotFound, absl::StrCat("no job '", Escaped(id), "'"));
+  return admission_.Get(id);
 }
 
 absl::StatusOr<v1::Job> OptimizerService::Get(const v1::GetJobRequest& request) {
@@ -188,7 +186,7 @@ grpc::Status OptimizerService::StopJob(grpc::ServerContext* /*context*/,
 
 absl::StatusOr<v1::Job> OptimizerService::Stop(const v1::StopJobRequest& request) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(request.name()));
-  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Stop(id));
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Stop(id, request.request_id()));
   return jobs::ToProto(job, hub_.LatestProgress(id));
 }
 

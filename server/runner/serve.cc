@@ -211,7 +211,7 @@ void TellIfWaiting(Listening& listening) {
     v1::Order order;
     if (!listening.channel.Receive(&message, os::kNever).ok()) os::EndAsRequested();
     if (order.ParseFromString(message) && order.kind() == v1::Order::FINISH) {
-      listening.token.Finish();
+      listening.token.Finish(Clock::System());
     } else {
       listening.token.Cancel();
     }

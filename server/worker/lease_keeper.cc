@@ -33,7 +33,7 @@ bool LeaseKeeper::RenewOnce() {
   const absl::StatusOr<jobs::Orders> orders = dispatch_.Renew(lease_);
   if (orders.ok()) {
     if (orders->cancel) token_.Cancel();
-    if (orders->finish) token_.Finish();
+    if (orders->finish) token_.Finish(Clock::System());
     return true;
   }
   Log().warn("job {}: lease lost, stopping", lease_.job_id);

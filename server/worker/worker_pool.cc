@@ -103,7 +103,7 @@ void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& tran
   for (const auto& [token, job_id] : running_) {
     if (job_id != job.id) continue;
     if (is_cancelled) token->Cancel();
-    if (job.stop_requested) token->Finish();
+    if (job.stop_requested) token->Finish(*dependencies_.clock);
   }
 }
 
@@ -133,7 +133,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   Log().info("job {}: attempt {} of model '{}'", job.id, job.attempt, Escaped(job.spec.model_name));
   const int64_t start_ns = dependencies_.clock->NowNs();
   CancelToken token;
-  if (job.stop_requested) token.Finish();
+  if (job.stop_requested) token.Finish(*dependencies_.clock);
   Register(&token, job.id);
   // The keeper renews at once, and so also sees what was ordered before Register.
   LeaseKeeper keeper(dependencies_.dispatch, claimed.lease, settings_.renew_interval, &token);

@@ -17,6 +17,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -52,6 +53,20 @@ absl::Status RemoveFiles(const std::string& folder) {
   return MakeError(Reason::kStorageDown, absl::StrCat("clean ", folder, ": ", failure.message()));
 }
 
+// The names of files in blobs/incoming that were taken away to be removed begin with this.
+constexpr char kTakenAway[] = "removed.";
+
+// Moves a file that was taken away back to its place, unless it was stored anew in the meantime.
+absl::Status PutBack(const std::string& aside, const std::string& path) {
+  int failed = renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
+  // Not all file systems know the flag. Both files have the same content.
+  if (failed != 0 && errno == EINVAL) failed = rename(aside.c_str(), path.c_str());
+  if (failed == 0) return absl::OkStatus();
+  if (errno != EEXIST) return os::ErrnoError("put back", path);
+  unlink(aside.c_str());
+  return absl::OkStatus();
+}
+
 absl::Status NoBlob(const BlobId& id) {
   return absl::NotFoundError(absl::StrCat("no blob ", id.Text()));
 }
@@ -68,8 +83,8 @@ std::vector<std::string> Names(const std::string& folder, size_t size) {
   return names;
 }
 
-// Unix time of the last use of a blob, in milliseconds.
-int64_t UseMs(const struct stat& status) {
+// Unix time of the last change of a file, in milliseconds.
+int64_t MtimeMs(const struct stat& status) {
   return int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
 }
 
@@ -86,6 +101,7 @@ absl::StatusOr<std::unique_ptr<DiskBlobStore>> DiskBlobStore::Open(
   std::unique_ptr<DiskBlobStore> store = Share(path, limits, std::move(on_damage));
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(store->incoming()));
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(store->damaged()));
+  QUOTIENT_RETURN_IF_ERROR(store->PutBackTaken());
   QUOTIENT_RETURN_IF_ERROR(RemoveFiles(store->incoming()));
   return store;
 }
@@ -94,6 +110,18 @@ std::unique_ptr<DiskBlobStore> DiskBlobStore::Share(const std::string& path,
                                                     const DiskLimits& limits,
                                                     std::function<void()> on_damage) {
   return std::unique_ptr<DiskBlobStore>(new DiskBlobStore(path, limits, std::move(on_damage)));
+}
+
+// A crash may have come before it was known whether such a file is in use.
+absl::Status DiskBlobStore::PutBackTaken() const {
+  for (const std::string& name : Names(incoming(), sizeof(kTakenAway) - 1 + 2 * Digest::kSize)) {
+    absl::string_view hex = name;
+    const std::optional<Digest> digest =
+        absl::ConsumePrefix(&hex, kTakenAway) ? Digest::FromHex(hex) : std::nullopt;
+    if (!digest.has_value()) continue;
+    QUOTIENT_RETURN_IF_ERROR(PutBack(absl::StrCat(incoming(), "/", name), PathOf(*digest)));
+  }
+  return absl::OkStatus();
 }
 
 std::string DiskBlobStore::NewIncoming() const {
@@ -114,6 +142,12 @@ std::string DiskBlobStore::PathOf(const Digest& digest) const {
   return absl::StrCat(path_, "/", hex.substr(0, 2), "/", hex.substr(2, 2), "/", hex);
 }
 
+// That a blob was removed just now is no failure of the disk.
+absl::Status DiskBlobStore::FailureToOpen(const BlobId& id, const absl::Status& failure) {
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
+  return present ? failure : NoBlob(id);
+}
+
 absl::StatusOr<bool> DiskBlobStore::Contains(const BlobId& id) {
   struct stat status;
   if (stat(PathOf(id.digest).c_str(), &status) == 0) return status.st_size == id.size_bytes;
@@ -124,13 +158,14 @@ absl::StatusOr<bool> DiskBlobStore::Contains(const BlobId& id) {
 absl::Status DiskBlobStore::Verify(const BlobId& id) {
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
   if (!present) return NoBlob(id);
-  QUOTIENT_ASSIGN_OR_RETURN(BlobCheck check, BlobCheck::Begin(PathOf(id.digest), id.digest));
-  while (!check.done()) check.Step(kReadBytes);
-  if (check.intact()) {
+  absl::StatusOr<BlobCheck> check = BlobCheck::Begin(PathOf(id.digest), id.digest);
+  if (!check.ok()) return FailureToOpen(id, check.status());
+  while (!check->done()) check->Step(kReadBytes);
+  if (check->intact()) {
     NoteIntact(id.digest);
     return absl::OkStatus();
   }
-  SetAside(id.digest, check.fd());
+  SetAside(id.digest, check->fd());
   return MakeError(
       Reason::kBlobCorrupt,
       absl::StrCat("blob ", id.Text(), " is damaged on disk; it has to be sent again"));
@@ -157,8 +192,9 @@ absl::StatusOr<std::shared_ptr<const jobs::Blob>> DiskBlobStore::Open(const Blob
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
   if (!present) return NoBlob(id);
   QUOTIENT_RETURN_IF_ERROR(VerifyOnce(id));
-  QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(PathOf(id.digest), O_RDONLY));
-  QUOTIENT_ASSIGN_OR_RETURN(auto file, os::MappedFile::Map(fd, id.Text()));
+  const absl::StatusOr<os::Fd> fd = os::OpenFile(PathOf(id.digest), O_RDONLY);
+  if (!fd.ok()) return FailureToOpen(id, fd.status());
+  QUOTIENT_ASSIGN_OR_RETURN(auto file, os::MappedFile::Map(*fd, id.Text()));
   return std::make_shared<MappedBlob>(std::move(file));
 }
 
@@ -193,7 +229,7 @@ absl::Status DiskBlobStore::Visit(absl::FunctionRef<absl::Status(const jobs::Hel
         struct stat status;
         if (!digest.has_value() || stat(PathOf(*digest).c_str(), &status) != 0) continue;
         QUOTIENT_RETURN_IF_ERROR(
-            visit({.id = {*digest, int64_t{status.st_size}}, .use_ms = UseMs(status)}));
+            visit({.id = {*digest, int64_t{status.st_size}}, .use_ms = MtimeMs(status)}));
       }
     }
   }
@@ -204,24 +240,23 @@ absl::Status DiskBlobStore::Visit(absl::FunctionRef<absl::Status(const jobs::Hel
 // first, and put back if its time then says that somebody has used it in the meantime.
 absl::StatusOr<bool> DiskBlobStore::RemoveUnused(const BlobId& id, int64_t unix_ms) {
   const std::string path = PathOf(id.digest);
-  const std::string aside = NewIncoming();
-  struct stat status;
-  absl::MutexLock lock(&mutex_);
-  if (stat(path.c_str(), &status) != 0 || UseMs(status) >= unix_ms) return false;
-  if (rename(path.c_str(), aside.c_str()) != 0) {
-    return errno == ENOENT ? absl::StatusOr<bool>(false) : os::ErrnoError("remove", path);
-  }
-  const bool used = stat(aside.c_str(), &status) == 0 && UseMs(status) >= unix_ms;
-  if (used) {
-    // If it was stored anew in the meantime, this one is not needed.
-    if (link(aside.c_str(), path.c_str()) != 0 && errno != EEXIST) {
-      return os::ErrnoError("put back", path);
+  const std::string aside = absl::StrCat(incoming(), "/", kTakenAway, id.digest.Hex());
+  {
+    struct stat status;
+    absl::MutexLock lock(&mutex_);
+    if (stat(path.c_str(), &status) != 0 || MtimeMs(status) >= unix_ms) return false;
+    if (rename(path.c_str(), aside.c_str()) != 0) {
+      return errno == ENOENT ? absl::StatusOr<bool>(false) : os::ErrnoError("remove", path);
     }
-  } else {
+    if (stat(aside.c_str(), &status) != 0 || MtimeMs(status) >= unix_ms) {
+      QUOTIENT_RETURN_IF_ERROR(PutBack(aside, path));
+      return false;
+    }
     verified_.erase(id.digest);
   }
+  // A large file takes long.
   unlink(aside.c_str());
-  return !used;
+  return true;
 }
 
 absl::StatusOr<int64_t> DiskBlobStore::FreeBytes() const {
@@ -285,7 +320,7 @@ void DiskBlobStore::RemoveDamaged(int64_t unix_ms) const {
   for (const auto& entry : std::filesystem::directory_iterator(damaged(), failure)) {
     struct stat status;
     if (stat(entry.path().c_str(), &status) != 0) continue;
-    if (UseMs(status) < unix_ms) {
+    if (MtimeMs(status) < unix_ms) {
       std::filesystem::remove(entry.path(), failure);
     }
   }

@@ -79,6 +79,10 @@ class DiskBlobStore : public jobs::BlobStore, public jobs::BlobInventory {
  private:
   DiskBlobStore(std::string path, const DiskLimits& limits, std::function<void()> on_damage)
       : path_(std::move(path)), limits_(limits), on_damage_(std::move(on_damage)) {}
+  // Puts files back that were taken away to be removed when the process crashed.
+  absl::Status PutBackTaken() const;
+  // Why a blob that was there could not be opened.
+  absl::Status FailureToOpen(const BlobId& id, const absl::Status& failure);
   // Verifies the blob unless that was done before.
   absl::Status VerifyOnce(const BlobId& id) ABSL_LOCKS_EXCLUDED(mutex_);
   std::string incoming() const { return path_ + "/incoming"; }

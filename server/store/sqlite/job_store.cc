@@ -34,6 +34,16 @@ absl::StatusOr<std::optional<Job>> FindJob(Database& db, const char* sql,
   return found;
 }
 
+absl::StatusOr<std::optional<Job>> FindJobByActionKey(Database& db, absl::string_view key) {
+  return FindJob(
+      db,
+      "SELECT " QUOTIENT_JOB_COLUMNS
+      " FROM job WHERE number ="
+      " (SELECT number FROM job_index WHERE action_key = ?"
+      "  AND (reusable = 1 OR joinable = 1) ORDER BY reusable DESC, number DESC LIMIT 1)",
+      {key});
+}
+
 absl::StatusOr<int> Count(Database& db, const char* sql,
                           std::initializer_list<Parameter> parameters) {
   int count = 0;
@@ -54,48 +64,49 @@ class SqliteTransaction : public jobs::JobTransaction {
     return FindJob(db_, "SELECT " QUOTIENT_JOB_COLUMNS " FROM job WHERE id = ?", {id});
   }
 
-  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key,
-                                                     absl::string_view except) override {
-    return FindJob(db_,
-                   "SELECT " QUOTIENT_JOB_COLUMNS
-                   " FROM job WHERE action_key = ?1 AND id <> ?2"
-                   " AND (reusable = 1 OR state IN ('QUEUED', 'RUNNING'))"
-                   " ORDER BY reusable DESC, number DESC LIMIT 1",
-                   {key, except});
+  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) override {
+    return FindJobByActionKey(db_, key);
   }
 
   absl::StatusOr<std::vector<QueueHead>> QueueHeads() override {
     std::vector<QueueHead> heads;
-    QUOTIENT_RETURN_IF_ERROR(
-        db_.Run("SELECT client, id, priority, rank FROM"
-                " (SELECT client, id, priority, rank,"
-                "   ROW_NUMBER() OVER (PARTITION BY client ORDER BY rank, number) AS place"
-                "  FROM job WHERE state = 'QUEUED')"
-                " WHERE place = 1 ORDER BY client",
-                {}, [&](const Row& row) {
-                  heads.push_back({.client = row.Text(0),
-                                   .job_id = row.Text(1),
-                                   .priority = static_cast<int>(row.Int(2)),
-                                   .rank = row.Int(3)});
-                  return absl::OkStatus();
-                }));
+    QUOTIENT_RETURN_IF_ERROR(db_.Run(
+        "SELECT client, (SELECT id FROM job WHERE job.number = head.number), rank FROM"
+        " (SELECT client, rank, number,"
+        "   ROW_NUMBER() OVER (PARTITION BY client ORDER BY rank, number) AS place"
+        "  FROM job_index INDEXED BY job_queue WHERE state = 'QUEUED') AS head"
+        " WHERE place = 1 ORDER BY client",
+        {}, [&](const Row& row) {
+          heads.push_back({.client = row.Text(0), .job_id = row.Text(1), .rank = row.Int(2)});
+          return absl::OkStatus();
+        }));
     return heads;
   }
 
   absl::StatusOr<int> CountQueued() override {
-    return Count(db_, "SELECT COUNT(*) FROM job WHERE state = 'QUEUED'", {});
+    return Count(db_, "SELECT COUNT(*) FROM job_index WHERE state = 'QUEUED'", {});
   }
 
   absl::StatusOr<int> CountQueuedOf(absl::string_view client) override {
-    return Count(db_, "SELECT COUNT(*) FROM job WHERE state = 'QUEUED' AND client = ?", {client});
+    return Count(db_,
+                 "SELECT COUNT(*) FROM job_index INDEXED BY job_queue"
+                 " WHERE state = 'QUEUED' AND client = ?",
+                 {client});
   }
 
-  absl::Status Put(const Job& job) override { return PutJob(db_, job); }
+  absl::Status Put(const Job& job) override {
+    QUOTIENT_RETURN_IF_ERROR(PutJob(db_, job));
+    // A model can have thousands of files, and what a job refers to only changes at both ends.
+    if (job.sequence > 1 && !IsTerminal(job.state)) return absl::OkStatus();
+    return PutBlobs(db_, job);
+  }
 
   absl::Status Remove(absl::string_view id) override {
     for (const char* const sql :
          {"DELETE FROM job_transition WHERE job_id = ?", "DELETE FROM submission WHERE job_id = ?",
-          "DELETE FROM job_blob WHERE job_id = ?", "DELETE FROM job WHERE id = ?"}) {
+          "DELETE FROM job_blob WHERE job_id = ?",
+          "DELETE FROM job_index WHERE number = (SELECT number FROM job WHERE id = ?)",
+          "DELETE FROM job WHERE id = ?"}) {
       QUOTIENT_RETURN_IF_ERROR(db_.Run(sql, {id}));
     }
     return absl::OkStatus();
@@ -132,7 +143,8 @@ class SqliteTransaction : public jobs::JobTransaction {
   absl::StatusOr<std::optional<Submission>> FindSubmission(absl::string_view id) override {
     std::optional<Submission> found;
     QUOTIENT_RETURN_IF_ERROR(
-        db_.Run("SELECT request_id, payload, job_id, create_ms, withdrawn FROM submission"
+        db_.Run("SELECT request_id, payload, job_id, create_ms, withdrawn, takes_early"
+                " FROM submission"
                 " WHERE request_id = ?",
                 {id}, [&](const Row& row) {
                   found = ReadSubmission(row);
@@ -143,14 +155,22 @@ class SqliteTransaction : public jobs::JobTransaction {
 
   absl::Status PutSubmission(const Submission& submission) override {
     return db_.Run(
-        "INSERT OR REPLACE INTO submission (request_id, payload, job_id, create_ms, withdrawn)"
-        " VALUES (?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO submission"
+        " (request_id, payload, job_id, create_ms, withdrawn, takes_early)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         {submission.request_id, submission.payload, submission.job_id, submission.create_ms,
-         int64_t{submission.withdrawn}});
+         int64_t{submission.withdrawn}, int64_t{submission.takes_early}});
   }
 
   absl::StatusOr<int> CountWishes(absl::string_view job_id) override {
     return Count(db_, "SELECT COUNT(*) FROM submission WHERE job_id = ? AND withdrawn = 0",
+                 {job_id});
+  }
+
+  absl::StatusOr<int> CountFullWishes(absl::string_view job_id) override {
+    return Count(db_,
+                 "SELECT COUNT(*) FROM submission"
+                 " WHERE job_id = ? AND withdrawn = 0 AND takes_early = 0",
                  {job_id});
   }
 
@@ -167,12 +187,14 @@ class SqliteTransaction : public jobs::JobTransaction {
 };
 
 // The statements that list jobs differ in the index that finds the rows.
-#define QUOTIENT_LIST_JOBS(condition)                                 \
-  "SELECT " QUOTIENT_JOB_COLUMNS ", number FROM job WHERE " condition \
-  " AND (?1 = '' OR state = ?1) AND (?2 = '' OR client = ?2)"         \
-  " AND (?3 = '' OR graph = ?3) AND (?4 = 0 OR create_ms > ?4)"       \
-  " AND (?5 = 0 OR create_ms < ?5) AND number < ?6"                   \
-  " ORDER BY number DESC LIMIT ?7"
+#define QUOTIENT_LIST_JOBS(condition)                             \
+  "SELECT " QUOTIENT_JOB_COLUMNS                                  \
+  ", number FROM job JOIN"                                        \
+  " (SELECT number FROM job_index WHERE " condition               \
+  "   AND (?1 = '' OR state = ?1) AND (?2 = '' OR client = ?2)"   \
+  "   AND (?3 = '' OR graph = ?3) AND (?4 = 0 OR create_ms > ?4)" \
+  "   AND (?5 = 0 OR create_ms < ?5) AND number < ?6"             \
+  "   ORDER BY number DESC LIMIT ?7) USING (number) ORDER BY number DESC"
 
 const char* ListStatement(const jobs::JobFilter& filter) {
   if (!filter.graph_sha256.empty()) return QUOTIENT_LIST_JOBS("graph = ?3");
@@ -201,6 +223,11 @@ class SqliteJobStore : public jobs::JobStore {
   absl::StatusOr<std::optional<Job>> Get(absl::string_view id) override {
     absl::MutexLock lock(&read_mutex_);
     return FindJob(*reader_, "SELECT " QUOTIENT_JOB_COLUMNS " FROM job WHERE id = ?", {id});
+  }
+
+  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) override {
+    absl::MutexLock lock(&read_mutex_);
+    return FindJobByActionKey(*reader_, key);
   }
 
   absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
@@ -241,32 +268,39 @@ class SqliteJobStore : public jobs::JobStore {
   absl::StatusOr<std::map<JobState, int64_t>> CountByState() override {
     absl::MutexLock lock(&read_mutex_);
     std::map<JobState, int64_t> counts;
-    QUOTIENT_RETURN_IF_ERROR(reader_->Run(
-        "SELECT state, COUNT(*) FROM job GROUP BY state", {}, [&](const Row& row) -> absl::Status {
-          const std::optional<JobState> state = jobs::JobStateFromName(row.Text(0));
-          if (!state.has_value()) return MakeError(Reason::kInternal, "a job in an unknown state");
-          counts[*state] = row.Int(1);
-          return absl::OkStatus();
-        }));
+    QUOTIENT_RETURN_IF_ERROR(
+        reader_->Run("SELECT state, COUNT(*) FROM job_index GROUP BY state", {},
+                     [&](const Row& row) -> absl::Status {
+                       const std::optional<JobState> state = jobs::JobStateFromName(row.Text(0));
+                       if (!state.has_value())
+                         return MakeError(Reason::kInternal, "a job in an unknown state");
+                       counts[*state] = row.Int(1);
+                       return absl::OkStatus();
+                     }));
     return counts;
   }
 
   absl::StatusOr<std::vector<std::string>> Overdue(int64_t now_ms) override {
-    return Ids("SELECT id FROM job WHERE state = 'QUEUED' AND start_by_ms > 0 AND start_by_ms <= ?",
-               {now_ms});
+    return Ids(
+        "SELECT id FROM job JOIN job_index USING (number)"
+        " WHERE start_by_ms > 0 AND start_by_ms <= ?",
+        {now_ms});
   }
 
   absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
-    return Ids("SELECT id FROM job WHERE use_ms > 0 AND use_ms < ? ORDER BY use_ms LIMIT ?",
-               {before_ms, int64_t{limit}});
+    return Ids(
+        "SELECT id FROM job JOIN job_index USING (number)"
+        " WHERE use_ms > 0 AND use_ms < ? ORDER BY use_ms LIMIT ?",
+        {before_ms, int64_t{limit}});
   }
 
-  absl::StatusOr<bool> Refers(const BlobId& blob) override {
+  absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) override {
     absl::MutexLock lock(&read_mutex_);
     const std::string sha256 = blob.digest.Hex();
     QUOTIENT_ASSIGN_OR_RETURN(
         const int found,
-        Count(*reader_, "SELECT EXISTS (SELECT 1 FROM job_blob WHERE sha256 = ?)", {sha256}));
+        Count(*reader_, "SELECT EXISTS (SELECT 1 FROM job_blob WHERE sha256 = ? AND job_id <> ?)",
+              {sha256, except}));
     return found != 0;
   }
 
@@ -295,7 +329,7 @@ class SqliteJobStore : public jobs::JobStore {
 absl::StatusOr<std::unique_ptr<jobs::JobStore>> OpenSqliteJobStore(const std::string& path,
                                                                    const Clock* clock) {
   QUOTIENT_ASSIGN_OR_RETURN(auto writer, Database::Open(path, Database::Mode::kReadWrite));
-  QUOTIENT_RETURN_IF_ERROR(PrepareSchema(*writer));
+  QUOTIENT_RETURN_IF_ERROR(PrepareSchema(*writer, clock->UnixMs()));
   QUOTIENT_ASSIGN_OR_RETURN(auto reader, Database::Open(path, Database::Mode::kReadOnly));
   return std::make_unique<SqliteJobStore>(std::move(writer), std::move(reader), clock);
 }

@@ -11,17 +11,25 @@ namespace quotient::store {
 
 absl::Status PutJob(Database& database, const jobs::Job& job) {
   const std::string record = jobs::ToProto(job, /*progress=*/std::nullopt).SerializeAsString();
+  const absl::string_view state = jobs::JobStateName(job.state);
   QUOTIENT_RETURN_IF_ERROR(database.Run(
-      "INSERT INTO job (id, state, action_key, lease_epoch, record, client, priority, rank, graph,"
-      " create_ms, start_by_ms, use_ms, reusable)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
-      " ON CONFLICT (id) DO UPDATE SET state = ?2, action_key = ?3, lease_epoch = ?4, record = ?5,"
-      " client = ?6, priority = ?7, rank = ?8, graph = ?9, create_ms = ?10, start_by_ms = ?11,"
-      " use_ms = ?12, reusable = ?13",
-      {job.id, jobs::JobStateName(job.state), job.action_key, job.lease_epoch, Bytes{record},
-       job.client, int64_t{job.policy.priority}, jobs::QueueRank(job),
-       job.spec.model.graph.digest.Hex(), job.create_ms, job.start_by_ms, job.use_ms,
-       int64_t{jobs::HasReusableEnd(job)}}));
+      "INSERT INTO job (id, state, action_key, lease_epoch, record) VALUES (?1, ?2, ?3, ?4, ?5)"
+      " ON CONFLICT (id) DO UPDATE"
+      " SET state = ?2, action_key = ?3, lease_epoch = ?4, record = ?5",
+      {job.id, state, job.action_key, job.lease_epoch, Bytes{record}}));
+  const bool goes_on =
+      job.state == jobs::JobState::kQueued || job.state == jobs::JobState::kRunning;
+  const bool waits = job.state == jobs::JobState::kQueued;
+  return database.Run(
+      "INSERT OR REPLACE INTO job_index (number, state, action_key, reusable, joinable, client,"
+      " rank, graph, create_ms, start_by_ms, use_ms)"
+      " VALUES ((SELECT number FROM job WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+      {job.id, state, job.action_key, int64_t{jobs::HasReusableEnd(job)},
+       int64_t{goes_on && !job.stop_requested}, job.client, jobs::QueueRank(job),
+       job.spec.model.graph.digest.Hex(), job.create_ms, waits ? job.start_by_ms : 0, job.use_ms});
+}
+
+absl::Status PutBlobs(Database& database, const jobs::Job& job) {
   for (const BlobId& blob : jobs::BlobsOf(job)) {
     QUOTIENT_RETURN_IF_ERROR(
         database.Run("INSERT OR IGNORE INTO job_blob (sha256, job_id) VALUES (?, ?)",
@@ -58,7 +66,7 @@ absl::StatusOr<jobs::Transition> ReadTransition(const Row& row) {
 jobs::Lease ReadLease(const Row& row) { return {row.Text(0), row.Text(1), row.Int(2)}; }
 
 jobs::Submission ReadSubmission(const Row& row) {
-  return {row.Text(0), row.Text(1), row.Text(2), row.Int(3), row.Int(4) != 0};
+  return {row.Text(0), row.Text(1), row.Text(2), row.Int(3), row.Int(4) != 0, row.Int(5) != 0};
 }
 
 }  // namespace quotient::store

@@ -13,15 +13,17 @@ namespace quotient::store {
 #define QUOTIENT_JOB_COLUMNS "record, lease_epoch"
 #define QUOTIENT_TRANSITION_COLUMNS "job_id, sequence, time_ms, from_state, to_state, actor, reason"
 
-// Adds the job's row, and those of the blobs that it refers to, or replaces them.
+// Adds the rows of a job in `job` and `job_index`, or replaces them.
 absl::Status PutJob(Database& database, const jobs::Job& job);
+// Adds the blobs that the job refers to, if they are not there yet.
+absl::Status PutBlobs(Database& database, const jobs::Job& job);
 
 // Both return INTERNAL if the record cannot be read.
 absl::StatusOr<jobs::Job> ReadJob(const Row& row);
 absl::StatusOr<jobs::Transition> ReadTransition(const Row& row);
 // Expects the columns job_id, owner, epoch.
 jobs::Lease ReadLease(const Row& row);
-// Expects the columns request_id, payload, job_id, create_ms, withdrawn.
+// Expects the columns request_id, payload, job_id, create_ms, withdrawn, takes_early.
 jobs::Submission ReadSubmission(const Row& row);
 
 }  // namespace quotient::store

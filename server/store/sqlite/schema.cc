@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "server/store/sqlite/records.h"
@@ -54,22 +55,30 @@ CREATE TABLE submission (
 CREATE INDEX submission_by_job ON submission (job_id);
 CREATE INDEX submission_by_time ON submission (create_ms);
 )sql",
+    // What is searched for is in rows of its own, since the record of a job can have megabytes.
     R"sql(
-ALTER TABLE job ADD COLUMN client TEXT NOT NULL DEFAULT '';
-ALTER TABLE job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE job ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE job ADD COLUMN graph TEXT NOT NULL DEFAULT '';
-ALTER TABLE job ADD COLUMN create_ms INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE job ADD COLUMN start_by_ms INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE job ADD COLUMN use_ms INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE job ADD COLUMN reusable INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE job_index (
+  number INTEGER PRIMARY KEY REFERENCES job (number),
+  state TEXT NOT NULL,
+  action_key TEXT NOT NULL,
+  reusable INTEGER NOT NULL,
+  joinable INTEGER NOT NULL,
+  client TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  graph TEXT NOT NULL,
+  create_ms INTEGER NOT NULL,
+  start_by_ms INTEGER NOT NULL,
+  use_ms INTEGER NOT NULL
+) STRICT;
+DROP INDEX job_by_state;
 DROP INDEX job_by_action_key;
-CREATE INDEX job_by_action_key ON job (action_key, reusable, number);
-CREATE INDEX job_queue ON job (client, rank, number) WHERE state = 'QUEUED';
-CREATE INDEX job_overdue ON job (start_by_ms) WHERE state = 'QUEUED' AND start_by_ms > 0;
-CREATE INDEX job_by_use ON job (use_ms) WHERE use_ms > 0;
-CREATE INDEX job_by_client ON job (client, number);
-CREATE INDEX job_by_graph ON job (graph, number);
+CREATE INDEX job_by_state ON job_index (state, number);
+CREATE INDEX job_by_action_key ON job_index (action_key, reusable, number);
+CREATE INDEX job_queue ON job_index (client, rank, number) WHERE state = 'QUEUED';
+CREATE INDEX job_overdue ON job_index (start_by_ms) WHERE start_by_ms > 0;
+CREATE INDEX job_by_use ON job_index (use_ms) WHERE use_ms > 0;
+CREATE INDEX job_by_client ON job_index (client, number);
+CREATE INDEX job_by_graph ON job_index (graph, number);
 
 CREATE TABLE job_blob (
   sha256 TEXT NOT NULL,
@@ -77,11 +86,16 @@ CREATE TABLE job_blob (
   PRIMARY KEY (sha256, job_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX job_blob_by_job ON job_blob (job_id);
+
+ALTER TABLE submission ADD COLUMN takes_early INTEGER NOT NULL DEFAULT 0;
 )sql",
+    // Here the tables of version 2 are filled from the records; see FillTables.
+    "",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
-// The version whose new columns and rows follow from the records of the jobs.
-constexpr int64_t kVersionOfColumns = 2;
+constexpr int64_t kFilledVersion = 3;
+// So many jobs are looked at in one transaction.
+constexpr int kBatch = 200;
 
 // PRAGMA takes no parameters.
 std::string SetVersion(int64_t version) { return absl::StrCat("PRAGMA user_version = ", version); }
@@ -96,37 +110,67 @@ absl::Status CheckIntegrity(Database& database) {
   return MakeError(Reason::kStorageDown, absl::StrCat("database is damaged: ", verdict));
 }
 
-// Puts all jobs again. A record can have megabytes, so not more than one is in memory at a time.
-absl::Status PutAll(Database& database) {
+// Ends a transaction, with a commit if `status` is OK.
+absl::Status EndTransaction(Database& database, absl::Status status) {
+  if (status.ok()) status = database.Execute("COMMIT");
+  if (!status.ok()) database.Execute("ROLLBACK").IgnoreError();
+  return status;
+}
+
+// Writes the rows of job_index and job_blob of up to kBatch jobs after `number`, which becomes that
+// of the last one, or 0 behind the last one of all. What the jobs made counts as used now.
+absl::Status FillBatch(Database& database, int64_t now_ms, int64_t* number) {
   std::vector<int64_t> numbers;
-  QUOTIENT_RETURN_IF_ERROR(database.Run("SELECT number FROM job", {}, [&](const Row& row) {
-    numbers.push_back(row.Int(0));
-    return absl::OkStatus();
-  }));
-  for (const int64_t number : numbers) {
-    jobs::Job job;
-    QUOTIENT_RETURN_IF_ERROR(database.Run("SELECT " QUOTIENT_JOB_COLUMNS
-                                          " FROM job WHERE number = ?",
-                                          {number}, [&](const Row& row) -> absl::Status {
-                                            QUOTIENT_ASSIGN_OR_RETURN(job, ReadJob(row));
-                                            return absl::OkStatus();
-                                          }));
-    QUOTIENT_RETURN_IF_ERROR(PutJob(database, job));
+  QUOTIENT_RETURN_IF_ERROR(
+      database.Run("SELECT number FROM job WHERE number > ? ORDER BY number LIMIT ?",
+                   {*number, int64_t{kBatch}}, [&](const Row& row) {
+                     numbers.push_back(row.Int(0));
+                     return absl::OkStatus();
+                   }));
+  *number = numbers.empty() ? 0 : numbers.back();
+  for (const int64_t each : numbers) {
+    absl::StatusOr<jobs::Job> job = absl::InternalError("the job is gone");
+    QUOTIENT_RETURN_IF_ERROR(database.Run(
+        "SELECT " QUOTIENT_JOB_COLUMNS " FROM job WHERE number = ?", {each}, [&](const Row& row) {
+          job = ReadJob(row);
+          return absl::OkStatus();
+        }));
+    if (!job.ok()) {
+      Log().error("job number {} is left out: {}", each, std::string(job.status().message()));
+      continue;
+    }
+    if (IsTerminal(job->state)) job->use_ms = now_ms;
+    QUOTIENT_RETURN_IF_ERROR(PutJob(database, *job));
+    QUOTIENT_RETURN_IF_ERROR(PutBlobs(database, *job));
   }
   return absl::OkStatus();
 }
 
-absl::Status Migrate(Database& database, int64_t from) {
-  for (int64_t version = from; version < kVersion; ++version) {
-    QUOTIENT_RETURN_IF_ERROR(database.Execute(kMigrations[version]));
+// In parts, since all at once would need as much room again as all jobs take. What was filled
+// before a crash is filled again.
+absl::Status FillTables(Database& database, int64_t now_ms) {
+  int64_t number = 0;
+  do {
+    QUOTIENT_RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE"));
+    QUOTIENT_RETURN_IF_ERROR(EndTransaction(database, FillBatch(database, now_ms, &number)));
+  } while (number > 0);
+  return database.Execute(SetVersion(kFilledVersion).c_str());
+}
+
+// Makes the tables of version `to`.
+absl::Status Migrate(Database& database, int64_t from, int64_t to) {
+  QUOTIENT_RETURN_IF_ERROR(database.Execute("BEGIN EXCLUSIVE"));
+  absl::Status status;
+  for (int64_t version = from; version < to && status.ok(); ++version) {
+    status = database.Execute(kMigrations[version]);
   }
-  if (from < kVersionOfColumns) QUOTIENT_RETURN_IF_ERROR(PutAll(database));
-  return database.Execute(SetVersion(kVersion).c_str());
+  if (status.ok()) status = database.Execute(SetVersion(to).c_str());
+  return EndTransaction(database, status);
 }
 
 }  // namespace
 
-absl::Status PrepareSchema(Database& database) {
+absl::Status PrepareSchema(Database& database, int64_t now_ms) {
   // With FULL, the write-ahead log is synced at each commit, so a commit is durable when it
   // returns.
   QUOTIENT_RETURN_IF_ERROR(
@@ -143,11 +187,11 @@ absl::Status PrepareSchema(Database& database) {
                                                       ", this program knows up to ", kVersion));
   }
   if (version == kVersion) return absl::OkStatus();
-  QUOTIENT_RETURN_IF_ERROR(database.Execute("BEGIN EXCLUSIVE"));
-  absl::Status migrated = Migrate(database, version);
-  if (migrated.ok()) migrated = database.Execute("COMMIT");
-  if (!migrated.ok()) database.Execute("ROLLBACK").IgnoreError();
-  return migrated;
+  if (version < kFilledVersion - 1) {
+    QUOTIENT_RETURN_IF_ERROR(Migrate(database, version, kFilledVersion - 1));
+  }
+  if (version < kFilledVersion) QUOTIENT_RETURN_IF_ERROR(FillTables(database, now_ms));
+  return absl::OkStatus();
 }
 
 }  // namespace quotient::store

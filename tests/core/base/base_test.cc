@@ -169,7 +169,7 @@ TEST(StopTest, OnlyBudgetsHeedARequestToFinish) {
   const StopCondition parts[] = {budget, budget.Share(3), budget.EarlierBy(1)};
   const StopCondition late = budget.WithoutDeadline().WithBudget(clock, 5);
   for (const StopCondition& part : parts) EXPECT_EQ(part.Check(), StopReason::kNone);
-  token.Finish();
+  token.Finish(clock);
   for (const StopCondition& part : parts) EXPECT_EQ(part.Check(), StopReason::kDeadline);
   EXPECT_EQ(whole.Check(), StopReason::kNone);
   EXPECT_EQ(late.Check(), StopReason::kNone);

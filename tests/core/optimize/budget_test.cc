@@ -38,7 +38,7 @@ TEST_F(BudgetTest, AJobThatIsToFinishGoesOnAsIfItsBudgetHadBeenWhatHasPassed) {
   const StopCondition checks = budget.ForChecks(StopCondition(&token_));
   Pass(10);
   EXPECT_EQ(checks.Check(), StopReason::kNone);
-  token_.Finish();
+  token_.Finish(clock_);
   EXPECT_EQ(checks.Check(), StopReason::kDeadline);
   EXPECT_EQ(kernels.Check(), StopReason::kNone) << "nobody told this one";
   EXPECT_EQ(budget.Left(), 0);
@@ -46,13 +46,19 @@ TEST_F(BudgetTest, AJobThatIsToFinishGoesOnAsIfItsBudgetHadBeenWhatHasPassed) {
   EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 1) << "a tenth of ten seconds";
   EXPECT_DOUBLE_EQ(budget.ForMeasuring(), 2);
   EXPECT_EQ(budget.ForRescue(StopCondition(&token_)).Check(), StopReason::kDeadline);
+  EXPECT_TRUE(budget.IsCut());
+  EXPECT_FALSE(budget.IsUsedUp()) << "candidates and calls of a device are not too late by that";
+  EXPECT_FALSE(budget.IsExceeded());
+  token_.Finish(clock_);
+  EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 1) << "the first request counts";
 }
 
 TEST_F(BudgetTest, AJobThatIsToFinishLateHasTheBudgetThatItHad) {
   const Budget budget = Make();
   Pass(300);
-  token_.Finish();
+  token_.Finish(clock_);
   EXPECT_DOUBLE_EQ(budget.LeastForMeasuring(), 20);
+  EXPECT_FALSE(budget.IsCut());
 }
 
 TEST_F(BudgetTest, ASearchMayHaveABudgetOfItsOwn) {

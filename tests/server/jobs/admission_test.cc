@@ -331,28 +331,28 @@ TEST_F(AdmissionTest, AStopIsNotedOnceAndKeptOverARestart) {
   const std::string id = MustSubmit(Request("model")).job.id;
   MustClaim();
   log_.Take();
-  ASSERT_OK_AND_ASSIGN(const Job stopped, admission_->Stop(id));
+  ASSERT_OK_AND_ASSIGN(const Job stopped, admission_->Stop(id, ""));
   EXPECT_TRUE(stopped.stop_requested);
   EXPECT_EQ(stopped.state, JobState::kRunning);
-  ASSERT_OK(admission_->Stop(id));
+  ASSERT_OK(admission_->Stop(id, ""));
   EXPECT_THAT(log_.Take(), ElementsAre("RUNNING>RUNNING stop_requested"));
   Restart();
   ASSERT_OK(dispatch_->RecoverAll({}));
   EXPECT_TRUE(MustClaim().job.stop_requested);
-  EXPECT_THAT(admission_->Stop("none"), HasReason(Reason::kJobNotFound));
+  EXPECT_THAT(admission_->Stop("none", ""), HasReason(Reason::kJobNotFound));
 }
 
 TEST_F(AdmissionTest, NobodyElseGetsTheResultOfAStoppedJob) {
   const std::string id = MustSubmit(Request("model")).job.id;
   const Claimed claimed = MustClaim();
-  ASSERT_OK(admission_->Stop(id));
+  ASSERT_OK(admission_->Stop(id, ""));
   const Admitted second = MustSubmit(Request("model"));
   EXPECT_EQ(second.disposition, Disposition::kNew);
   JobResult result = SomeResult();
   result.stopped_early = true;
   ASSERT_OK(dispatch_->Finish(claimed.lease, result));
   EXPECT_EQ(MustSubmit(Request("model")).job.id, second.job.id);
-  ASSERT_OK(admission_->Stop(id));
+  ASSERT_OK(admission_->Stop(id, ""));
   EXPECT_EQ(MustGet(id).state, JobState::kSucceeded);
 }
 
@@ -363,6 +363,71 @@ TEST_F(AdmissionTest, OnlyAJobThatHasEndedCanBeDeleted) {
   ASSERT_OK(admission_->Delete(id));
   EXPECT_THAT(admission_->Delete(id), HasReason(Reason::kJobNotFound));
   EXPECT_EQ(MustSubmit(Request("model", "r1")).disposition, Disposition::kNew);
+}
+
+// The newest of two equal results is found first, and both have the file.
+TEST_F(AdmissionTest, NoResultWithALostFileIsFound) {
+  SubmitRequest request = Request("model");
+  request.skip_cache_lookup = true;
+  for (int i = 0; i < 2; ++i) {
+    MustSubmit(request);
+    ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  }
+  std::filesystem::remove(blobs_->PathOf(SomeResult().model.digest));
+  request.skip_cache_lookup = false;
+  EXPECT_THAT(admission_->Lookup(request.spec), HasReason(Reason::kResultNotFound));
+  const Admitted anew = MustSubmit(request);
+  EXPECT_EQ(anew.disposition, Disposition::kNew);
+  EXPECT_EQ(MustSubmit(request).job.id, anew.job.id) << "others join it";
+}
+
+TEST_F(AdmissionTest, AskingForAResultIsAUseOfIt) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  clock_.AdvanceMs(24 * 3'600'000);
+  ASSERT_OK_AND_ASSIGN(const Job got, admission_->Get(id));
+  EXPECT_EQ(got.id, id);
+  EXPECT_EQ(MustGet(id).use_ms, clock_.UnixMs());
+  EXPECT_THAT(admission_->Get("none"), HasReason(Reason::kJobNotFound));
+}
+
+TEST_F(AdmissionTest, NobodyJoinsAJobThatMayEndTooEarlyForIt) {
+  SubmitRequest request = Request("model");
+  request.policy.run_ms = 5000;
+  const std::string id = MustSubmit(request).job.id;
+  MustClaim();
+  request.policy.run_ms = 4000;
+  EXPECT_EQ(MustSubmit(request).job.id, id);
+  request.policy.run_ms = 0;
+  EXPECT_EQ(MustSubmit(request).disposition, Disposition::kNew);
+}
+
+TEST_F(AdmissionTest, ASharedJobHasTheTurnOfWhoHasFewerJobs) {
+  limits_.max_queued = 10;
+  Restart();
+  for (const char* model : {"a1", "a2", "both"}) {
+    SubmitRequest request = Request(model);
+    request.client = "a";
+    MustSubmit(request);
+  }
+  SubmitRequest request = Request("both");
+  request.client = "b";
+  EXPECT_EQ(MustSubmit(request).job.client, "b");
+  std::string order;
+  for (int i = 0; i < 3; ++i) order += MustClaim().job.client;
+  EXPECT_EQ(order, "aba");
+}
+
+TEST_F(AdmissionTest, AJobIsStoppedWhenNobodyWantsAllOfIt) {
+  const std::string id = MustSubmit(Request("model", "r1")).job.id;
+  MustSubmit(Request("model", "r2"));
+  MustSubmit(Request("model", "r3"));
+  EXPECT_THAT(admission_->Stop(id, "r9"), HasReason(Reason::kJobNotFound));
+  EXPECT_FALSE(admission_->Stop(id, "r1")->stop_requested);
+  EXPECT_FALSE(admission_->Stop(id, "r1")->stop_requested);
+  EXPECT_FALSE(admission_->Stop(id, "r2")->stop_requested);
+  EXPECT_TRUE(admission_->Cancel(id, "r3")->stop_requested);
+  EXPECT_EQ(MustGet(id).state, JobState::kQueued);
 }
 
 }  // namespace

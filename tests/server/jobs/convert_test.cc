@@ -45,7 +45,8 @@ TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
                          .engine_version = "1",
                          .device_fingerprint = "cpu; another core",
                          .device_failed = true,
-                         .stopped_early = true};
+                         .stopped_early = true,
+                         .is_lost = true};
   ASSERT_OK_AND_ASSIGN(back, FromProto(ToProto(job, std::nullopt)));
   EXPECT_EQ(back, job);
 }

@@ -221,7 +221,7 @@ TEST_F(DispatchTest, ACancelledRunEndsAsCancelledWhateverTheWorkerSays) {
 TEST_F(DispatchTest, AWorkerHearsThatItsJobIsToFinishAndThatItIsCancelled) {
   const std::string id = MustSubmit(Request("a")).job.id;
   const Claimed claimed = MustClaim();
-  ASSERT_OK(admission_->Stop(id));
+  ASSERT_OK(admission_->Stop(id, ""));
   EXPECT_EQ(*dispatch_->Renew(claimed.lease), Orders{.finish = true});
   ASSERT_OK(admission_->Cancel(id, ""));
   EXPECT_EQ(*dispatch_->Renew(claimed.lease), (Orders{.cancel = true, .finish = true}));
@@ -239,6 +239,16 @@ TEST_F(DispatchTest, AJobThatDidNotBeginInTimeFails) {
   EXPECT_THAT(MustGet(late).error, HasReason(Reason::kQueueDeadline));
   EXPECT_THAT(log_.Take(), ElementsAre("QUEUED>FAILED QUEUE_DEADLINE"));
   EXPECT_EQ(MustClaim().job.id, patient);
+}
+
+TEST_F(DispatchTest, AnOverdueJobIsNotBegunBeforeItIsLookedFor) {
+  SubmitRequest request = Request("a");
+  request.policy.queue_ms = 1000;
+  const std::string late = MustSubmit(request).job.id;
+  const std::string patient = MustSubmit(Request("b")).job.id;
+  clock_.AdvanceMs(3'600'000);
+  EXPECT_EQ(MustClaim().job.id, patient);
+  EXPECT_EQ(MustGet(late).state, JobState::kFailed);
 }
 
 TEST_F(DispatchTest, AJobThatHasBegunOnceMayWaitAgain) {

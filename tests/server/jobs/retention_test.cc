@@ -21,9 +21,9 @@ class RetentionTest : public QueueTest {
   RetentionTest() { clock_.SetForwardMs(Clock::System().UnixMs() - clock_.UnixMs()); }
 
   RetentionRound MustRun() {
-    const auto round = Retention(retention_, ledger_.get(), blobs_.get(), &clock_).Round();
-    EXPECT_OK(round);
-    return *round;
+    RetentionRound round;
+    EXPECT_OK(Retention(retention_, ledger_.get(), blobs_.get(), &clock_).Run(&round));
+    return round;
   }
 
   // A job that has ended, with blobs of its own.
@@ -131,8 +131,10 @@ TEST_F(RetentionTest, OfTooManyBytesTheResultsThatWereNotUsedForLongestGo) {
   EXPECT_TRUE(HasBlobs(first));
   EXPECT_TRUE(HasBlobs(third));
   retention_.max_blob_bytes = 1;
-  EXPECT_EQ(MustRun().jobs_for_space, 2);
+  const RetentionRound last = MustRun();
+  EXPECT_EQ(last.jobs_for_space, 2);
   EXPECT_TRUE(HasBlobs(waiting)) << "there is too much, but a job needs it";
+  EXPECT_EQ(last.excess_bytes, last.held_bytes - 1);
 }
 
 TEST_F(RetentionTest, AResultStaysForAnHourEvenIfRoomIsShort) {
@@ -145,14 +147,59 @@ TEST_F(RetentionTest, AResultStaysForAnHourEvenIfRoomIsShort) {
   EXPECT_EQ(MustRun().jobs_for_space, 1);
 }
 
-TEST_F(RetentionTest, AFullDiskIsShortOfRoom) {
-  const Job job = Ended("model");
+TEST_F(RetentionTest, OnAFullDiskNoMoreGoesThanIsMissing) {
+  const Job first = Ended("first: " + std::string(100'000, 'x'));
+  clock_.AdvanceMs(kHourMs);
+  const Job second = Ended("second");
   clock_.AdvanceMs(2 * kHourMs);
   EXPECT_FALSE(*Retention(retention_, ledger_.get(), blobs_.get(), &clock_).IsRoomShort());
-  retention_.min_free_bytes = INT64_MAX;
-  EXPECT_TRUE(*Retention(retention_, ledger_.get(), blobs_.get(), &clock_).IsRoomShort());
-  EXPECT_EQ(MustRun().jobs_for_space, 1);
-  EXPECT_FALSE(HasJob(job));
+  // Others take the rest of the disk, so that nothing which is removed here makes it less full.
+  struct FullDisk : BlobInventory {
+    explicit FullDisk(BlobInventory* all) : blobs(*all) {}
+    absl::Status Visit(absl::FunctionRef<absl::Status(const HeldBlob&)> visit) override {
+      return blobs.Visit(visit);
+    }
+    absl::StatusOr<bool> RemoveUnused(const BlobId& id, int64_t unix_ms) override {
+      return blobs.RemoveUnused(id, unix_ms);
+    }
+    absl::StatusOr<int64_t> FreeBytes() const override { return 0; }
+    BlobInventory& blobs;
+  };
+  FullDisk full(blobs_.get());
+  retention_.min_free_bytes = 50'000;
+  Retention retention(retention_, ledger_.get(), &full, &clock_);
+  EXPECT_TRUE(*retention.IsRoomShort());
+  RetentionRound round;
+  ASSERT_OK(retention.Run(&round));
+  EXPECT_EQ(round.jobs_for_space, 1);
+  EXPECT_FALSE(HasJob(first));
+  EXPECT_TRUE(HasBlobs(second));
+}
+
+TEST_F(RetentionTest, IfRoomIsShortBlobsOfNoJobGoBeforeResults) {
+  const Job job = Ended("model");
+  const BlobId sent = *blobs_->Put("sent: " + std::string(1000, 'x'));
+  clock_.AdvanceMs(2 * kHourMs);
+  retention_.max_blob_bytes = 500;
+  const RetentionRound round = MustRun();
+  EXPECT_FALSE(*blobs_->Contains(sent));
+  EXPECT_EQ(round.jobs_for_space, 0);
+  EXPECT_TRUE(HasBlobs(job));
+}
+
+TEST_F(RetentionTest, AJobWhoseRemovalFreesNothingStays) {
+  const Job first = Ended("model");
+  SubmitRequest again = Request("model");
+  again.skip_cache_lookup = true;
+  const std::string second = MustSubmit(again).job.id;
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, *first.result));
+  clock_.AdvanceMs(2 * kHourMs);
+  UseNow(first.spec.model.graph);
+  UseNow(first.result->model);
+  retention_.max_blob_bytes = 1;
+  EXPECT_EQ(MustRun().jobs_for_space, 0) << "each has what the other one needs";
+  EXPECT_TRUE(HasJob(first));
+  EXPECT_TRUE(HasJob(MustGet(second)));
 }
 
 // A crash between the two leaves blobs of no job.

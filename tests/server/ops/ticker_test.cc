@@ -18,6 +18,12 @@ TEST(TickerTest, RunsTasksAgainAndAgain) {
   runs.Wait();
 }
 
+TEST(TickerTest, ATaskMayComeForTheFirstTimeBeforeItsPeriod) {
+  absl::BlockingCounter runs(1);
+  const Ticker ticker({{absl::Hours(1), [&] { runs.DecrementCount(); }, absl::Milliseconds(1)}});
+  runs.Wait();
+}
+
 TEST(TickerTest, EndsAtOnce) {
   const Ticker ticker({{absl::Hours(1), [] {}}});
 }

@@ -25,7 +25,7 @@ struct RecordedProgress : ProgressSink {
   void Report(const Progress& progress) override {
     phases.push_back(progress.phase);
     if (cancels != nullptr) cancels->Cancel();
-    if (finishes != nullptr) finishes->Finish();
+    if (finishes != nullptr) finishes->Finish(Clock::System());
     if (advances != nullptr) advances->AdvanceMs(3'600'000);
   }
 
@@ -113,7 +113,7 @@ TEST_F(ProcessRunnerTest, AProcessThatIsToldToFinishReturnsAResult) {
 TEST_F(ProcessRunnerTest, AProcessThatFinishesCanStillBeCancelled) {
   settings_.end_seconds = 0.2;
   CancelToken token;
-  token.Finish();
+  token.Finish(Clock::System());
   progress_.cancels = &token;
   EXPECT_THAT(Run("hang", token), HasReason(Reason::kCancelled, HasSubstr("did not end within")));
 }

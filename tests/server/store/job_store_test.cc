@@ -82,12 +82,15 @@ TEST_P(JobStoreTest, TheNewestJobOfAKeyIsFound) {
   Put(*store_, MakeJob("a", JobState::kFailed));
   Put(*store_, MakeJob("b"));
   ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto found, transaction.FindByActionKey("key", ""));
+    QUOTIENT_ASSIGN_OR_RETURN(const auto found, transaction.FindByActionKey("key"));
     EXPECT_EQ(found->id, "b");
-    QUOTIENT_ASSIGN_OR_RETURN(auto none, transaction.FindByActionKey("no key", ""));
+    QUOTIENT_ASSIGN_OR_RETURN(auto none, transaction.FindByActionKey("no key"));
     EXPECT_FALSE(none.has_value());
-    QUOTIENT_ASSIGN_OR_RETURN(none, transaction.FindByActionKey("key", "b"));
-    EXPECT_FALSE(none.has_value()) << "a failure that is nobody else's";
+    Job stopped = MakeJob("b", JobState::kRunning);
+    stopped.stop_requested = true;
+    QUOTIENT_RETURN_IF_ERROR(transaction.Put(stopped));
+    QUOTIENT_ASSIGN_OR_RETURN(none, transaction.FindByActionKey("key"));
+    EXPECT_FALSE(none.has_value()) << "a failure that is nobody else's, and a job that is to stop";
     return absl::OkStatus();
   }));
 }
@@ -99,12 +102,13 @@ TEST_P(JobStoreTest, AReusableEndIsFoundBeforeWhatIsNewer) {
   Put(*store_, MakeJob("b"));
   Put(*store_, MakeJob("c", JobState::kCancelled));
   ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(auto found, transaction.FindByActionKey("key", ""));
+    QUOTIENT_ASSIGN_OR_RETURN(auto found, transaction.FindByActionKey("key"));
     EXPECT_EQ(found->id, "a");
-    QUOTIENT_ASSIGN_OR_RETURN(found, transaction.FindByActionKey("key", "a"));
-    EXPECT_EQ(found->id, "b");
     return absl::OkStatus();
   }));
+  EXPECT_EQ((*store_->FindByActionKey("key"))->id, "a");
+  Put(*store_, MakeJob("a", JobState::kCancelled));
+  EXPECT_EQ((*store_->FindByActionKey("key"))->id, "b");
 }
 
 TEST_P(JobStoreTest, EachClientHasItsHead) {
@@ -120,8 +124,8 @@ TEST_P(JobStoreTest, EachClientHasItsHead) {
   Put(*store_, MakeJob("c1", JobState::kRunning));
   ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
-    EXPECT_EQ(heads, (std::vector<jobs::QueueHead>{{"a", "a2", 2, 1000 - 2 * 600'000},
-                                                   {"b", "b1", 0, 1000}}));
+    EXPECT_EQ(heads,
+              (std::vector<jobs::QueueHead>{{"a", "a2", 1000 - 2 * 600'000}, {"b", "b1", 1000}}));
     QUOTIENT_ASSIGN_OR_RETURN(const int of_a, transaction.CountQueuedOf("a"));
     EXPECT_EQ(of_a, 3);
     return absl::OkStatus();
@@ -132,12 +136,12 @@ TEST_P(JobStoreTest, ARemovedJobLeavesNothing) {
   Put(*store_, MakeJob("a", JobState::kSucceeded));
   ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
     QUOTIENT_RETURN_IF_ERROR(transaction.Append({.job_id = "a", .sequence = 1}));
-    QUOTIENT_RETURN_IF_ERROR(transaction.PutSubmission({"r", "p", "a", 1, false}));
+    QUOTIENT_RETURN_IF_ERROR(transaction.PutSubmission({"r", "p", "a", 1}));
     return transaction.Remove("a");
   }));
   EXPECT_FALSE((*store_->Get("a")).has_value());
   EXPECT_TRUE(store_->History("a", 0)->empty());
-  EXPECT_FALSE(*store_->Refers(BlobId::Of("a")));
+  EXPECT_FALSE(*store_->Refers(BlobId::Of("a"), ""));
   ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(const auto submission, transaction.FindSubmission("r"));
     EXPECT_FALSE(submission.has_value());
@@ -149,13 +153,14 @@ TEST_P(JobStoreTest, BlobsThatJobsNeedOrMadeAreReferredTo) {
   Job job = MakeJob("a");
   job.spec.model.external_files["w"] = BlobId::Of("weights");
   Put(*store_, job);
-  EXPECT_TRUE(*store_->Refers(BlobId::Of("a")));
-  EXPECT_TRUE(*store_->Refers(BlobId::Of("weights")));
-  EXPECT_FALSE(*store_->Refers(BlobId::Of("made")));
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("a"), ""));
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("weights"), ""));
+  EXPECT_FALSE(*store_->Refers(BlobId::Of("made"), ""));
   job.state = JobState::kSucceeded;
   job.result = jobs::JobResult{.model = BlobId::Of("made")};
   Put(*store_, job);
-  EXPECT_TRUE(*store_->Refers(BlobId::Of("made")));
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("made"), ""));
+  EXPECT_FALSE(*store_->Refers(BlobId::Of("made"), "a"));
 }
 
 TEST_P(JobStoreTest, UnusedAndOverdueJobsAreFound) {
@@ -275,24 +280,27 @@ std::string RandomStep(uint64_t seed, JobStore& store) {
         job.action_key = absl::StrCat("k", rng.Below(3));
         job.lease_epoch = static_cast<int64_t>(seed);
         job.client = absl::StrCat("c", rng.Below(2));
+        job.stop_requested = rng.Below(4) == 0;
         job.policy.priority = static_cast<int>(rng.Below(3));
         job.use_ms = IsTerminal(state) ? static_cast<int64_t>(seed) + 1 : 0;
         if (state == JobState::kSucceeded) job.result = jobs::JobResult();
         QUOTIENT_RETURN_IF_ERROR(transaction.Put(job));
-        QUOTIENT_RETURN_IF_ERROR(
-            transaction.PutSubmission({absl::StrCat("r", rng.Below(8)), "p", id,
-                                       static_cast<int64_t>(seed), rng.Below(2) == 0}));
+        QUOTIENT_RETURN_IF_ERROR(transaction.PutSubmission({absl::StrCat("r", rng.Below(8)), "p",
+                                                            id, static_cast<int64_t>(seed),
+                                                            rng.Below(2) == 0, rng.Below(2) == 0}));
         QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
         QUOTIENT_ASSIGN_OR_RETURN(const int wishes, transaction.CountWishes(id));
         QUOTIENT_ASSIGN_OR_RETURN(const int queued, transaction.CountQueued());
-        QUOTIENT_ASSIGN_OR_RETURN(const auto same, transaction.FindByActionKey("k0", ""));
+        QUOTIENT_ASSIGN_OR_RETURN(const auto same, transaction.FindByActionKey("k0"));
         if (rng.Below(10) == 0) {
           QUOTIENT_RETURN_IF_ERROR(transaction.ForgetSubmissions(static_cast<int64_t>(seed) - 5));
         }
         for (const jobs::QueueHead& head : heads) {
           absl::StrAppend(&seen, head.client, head.job_id, " ", head.rank, " ");
         }
-        absl::StrAppend(&seen, wishes, " ", queued, " ", same.has_value() ? same->id : "-", " ");
+        QUOTIENT_ASSIGN_OR_RETURN(const int full, transaction.CountFullWishes(id));
+        absl::StrAppend(&seen, wishes, " ", full, " ", queued, " ",
+                        same.has_value() ? same->id : "-", " ");
         if (rng.Below(8) == 0 && IsTerminal(state)) {
           QUOTIENT_RETURN_IF_ERROR(transaction.Remove(id));
         }
@@ -306,7 +314,7 @@ std::string RandomStep(uint64_t seed, JobStore& store) {
   const auto unused = store.Unused(static_cast<int64_t>(seed), 3);
   EXPECT_OK(unused);
   for (const std::string& job_id : *unused) absl::StrAppend(&seen, "unused ", job_id, " ");
-  absl::StrAppend(&seen, *store.Refers(BlobId::Of("j1")), " ");
+  absl::StrAppend(&seen, *store.Refers(BlobId::Of("j1"), ""), " ");
   const auto counts = store.CountByState();
   EXPECT_OK(counts);
   for (const auto& [counted, count] : *counts) {

@@ -148,21 +148,49 @@ TEST(SqliteTest, ADatabaseOfAnOlderVersionIsTakenOver) {
     waiting.spec.model.graph = BlobId::Of("other");
     AddJobOfVersion1(*database, waiting);
   }
+  const int64_t opened_ms = clock.UnixMs();
   for (int opened = 0; opened < 2; ++opened) {
+    clock.AdvanceMs(1000 * opened);
     ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
-    EXPECT_EQ((*store->Get("done"))->use_ms, 200);
-    EXPECT_EQ(*store->Unused(1000, 5), std::vector<std::string>{"done"});
+    EXPECT_EQ((*store->Get("done"))->use_ms, opened_ms) << "nothing is old at once";
+    EXPECT_EQ(*store->Unused(opened_ms, 5), std::vector<std::string>{});
+    EXPECT_EQ(*store->Unused(opened_ms + 1, 5), std::vector<std::string>{"done"});
     for (const char* blob : {"model", "made", "{}", "<>", "other"}) {
-      EXPECT_TRUE(*store->Refers(BlobId::Of(blob))) << blob;
+      EXPECT_TRUE(*store->Refers(BlobId::Of(blob), "")) << blob;
     }
     ASSERT_OK(store->Write([&](jobs::JobTransaction& transaction) -> absl::Status {
       QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
-      EXPECT_EQ(heads, (std::vector<jobs::QueueHead>{{"", "waiting", 0, 150}}));
-      QUOTIENT_ASSIGN_OR_RETURN(const auto found, transaction.FindByActionKey("", ""));
+      EXPECT_EQ(heads, (std::vector<jobs::QueueHead>{{"", "waiting", 150}}));
+      QUOTIENT_ASSIGN_OR_RETURN(const auto found, transaction.FindByActionKey(""));
       EXPECT_EQ(found.has_value() ? found->id : "none", "done");
       return absl::OkStatus();
     }));
   }
+}
+
+TEST(SqliteTest, ARecordThatCannotBeReadDoesNotKeepTheOthersFromBeingTakenOver) {
+  TempDir dir;
+  FakeClock clock;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto database,
+                         Database::Open(dir / "jobs.db", Database::Mode::kReadWrite));
+    ASSERT_OK(database->Execute(kVersion1));
+    ASSERT_OK(
+        database->Run("INSERT INTO job (id, state, action_key, lease_epoch, record)"
+                      " VALUES ('bad', 'QUEUED', 'key', 1, ?)",
+                      {Bytes{"no record"}}));
+    for (int i = 0; i < 450; ++i) {
+      jobs::Job job{.id = absl::StrCat("j", i), .sequence = 1, .create_ms = i};
+      job.spec.model.graph = BlobId::Of("model");
+      AddJobOfVersion1(*database, job);
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+  ASSERT_OK(store->Write([&](jobs::JobTransaction& transaction) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(const int queued, transaction.CountQueued());
+    EXPECT_EQ(queued, 450);
+    return absl::OkStatus();
+  }));
 }
 
 TEST(SqliteTest, AFileThatIsNoDatabaseIsRefused) {

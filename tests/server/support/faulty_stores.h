@@ -53,6 +53,9 @@ class FaultyJobStore : public jobs::JobStore {
   absl::StatusOr<std::optional<jobs::Job>> Get(absl::string_view id) override {
     return store_->Get(id);
   }
+  absl::StatusOr<std::optional<jobs::Job>> FindByActionKey(absl::string_view key) override {
+    return store_->FindByActionKey(key);
+  }
   absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
     return store_->List(query, on_job);
   }
@@ -69,7 +72,9 @@ class FaultyJobStore : public jobs::JobStore {
   absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
     return store_->Unused(before_ms, limit);
   }
-  absl::StatusOr<bool> Refers(const BlobId& blob) override { return store_->Refers(blob); }
+  absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) override {
+    return store_->Refers(blob, except);
+  }
 
  private:
   const std::unique_ptr<jobs::JobStore> store_;

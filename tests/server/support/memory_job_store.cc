@@ -36,6 +36,26 @@ const Job* FindJob(const Content& content, absl::string_view id) {
   return nullptr;
 }
 
+const Job* FindJobByActionKey(const Content& content, absl::string_view key) {
+  const Job* best = nullptr;
+  for (const auto& [number, job] : content.jobs) {
+    if (job.action_key != key) continue;
+    const bool goes_on = job.state == JobState::kQueued || job.state == JobState::kRunning;
+    const bool is_better = best == nullptr || !HasReusableEnd(*best);
+    if (HasReusableEnd(job) || (goes_on && !job.stop_requested && is_better)) best = &job;
+  }
+  return best;
+}
+
+bool Accepts(const jobs::JobFilter& filter, const Job& job) {
+  return (!filter.state.has_value() || job.state == *filter.state) &&
+         (filter.client.empty() || job.client == filter.client) &&
+         (filter.graph_sha256.empty() ||
+          job.spec.model.graph.digest.Hex() == filter.graph_sha256) &&
+         (filter.created_after_ms == 0 || job.create_ms > filter.created_after_ms) &&
+         (filter.created_before_ms == 0 || job.create_ms < filter.created_before_ms);
+}
+
 std::optional<Job> Copy(const Job* job) {
   return job == nullptr ? std::nullopt : std::optional<Job>(*job);
 }
@@ -50,23 +70,15 @@ class MemoryTransaction : public jobs::JobTransaction {
     return Copy(FindJob(content_, id));
   }
 
-  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key,
-                                                     absl::string_view except) override {
-    const Job* best = nullptr;
-    for (const auto& [number, job] : content_.jobs) {
-      if (job.action_key != key || job.id == except) continue;
-      const bool goes_on = job.state == JobState::kQueued || job.state == JobState::kRunning;
-      const bool is_better = best == nullptr || !HasReusableEnd(*best);
-      if (HasReusableEnd(job) || (goes_on && is_better)) best = &job;
-    }
-    return Copy(best);
+  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) override {
+    return Copy(FindJobByActionKey(content_, key));
   }
 
   absl::StatusOr<std::vector<QueueHead>> QueueHeads() override {
     std::map<std::string, QueueHead> heads;
     for (const auto& [number, job] : content_.jobs) {
       if (job.state != JobState::kQueued) continue;
-      const QueueHead head{job.client, job.id, job.policy.priority, QueueRank(job)};
+      const QueueHead head{job.client, job.id, QueueRank(job)};
       const auto [entry, is_new] = heads.emplace(job.client, head);
       if (!is_new && head.rank < entry->second.rank) entry->second = head;
     }
@@ -143,6 +155,12 @@ class MemoryTransaction : public jobs::JobTransaction {
     }));
   }
 
+  absl::StatusOr<int> CountFullWishes(absl::string_view job_id) override {
+    return static_cast<int>(std::ranges::count_if(content_.submissions, [&](const auto& entry) {
+      return entry.second.job_id == job_id && !entry.second.withdrawn && !entry.second.takes_early;
+    }));
+  }
+
   absl::Status ForgetSubmissions(int64_t create_ms) override {
     std::erase_if(content_.submissions, [&](const auto& entry) {
       const Job* job = FindJob(content_, entry.second.job_id);
@@ -174,12 +192,17 @@ class MemoryJobStore : public jobs::JobStore {
     return Copy(FindJob(content_, id));
   }
 
+  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) override {
+    absl::MutexLock lock(&mutex_);
+    return Copy(FindJobByActionKey(content_, key));
+  }
+
   absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
     absl::MutexLock lock(&mutex_);
     int listed = 0;
     for (auto it = content_.jobs.rbegin(); it != content_.jobs.rend(); ++it) {
       const auto& [number, job] = *it;
-      if (!query.filter.Accepts(job)) continue;
+      if (!Accepts(query.filter, job)) continue;
       if (query.before_number > 0 && number >= query.before_number) continue;
       if (listed++ == query.limit || !on_job(number, job)) break;
     }
@@ -228,10 +251,10 @@ class MemoryJobStore : public jobs::JobStore {
     return ids;
   }
 
-  absl::StatusOr<bool> Refers(const BlobId& blob) override {
+  absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) override {
     absl::MutexLock lock(&mutex_);
     return std::ranges::any_of(content_.jobs, [&](const auto& entry) {
-      return std::ranges::count(BlobsOf(entry.second), blob) > 0;
+      return entry.second.id != except && std::ranges::count(BlobsOf(entry.second), blob) > 0;
     });
   }
 

@@ -68,6 +68,7 @@ class QueueTest : public ::testing::Test {
         jobs::Admission::Dependencies{
             .ledger = ledger_.get(),
             .blobs = blobs_.get(),
+            .clock = &clock_,
             .engine_version = engine_version_,
             .new_id = [this] { return absl::StrCat("id", ++last_id_); },
             .identify = [this](const optimize::Options& options) { return Identify(options); }});

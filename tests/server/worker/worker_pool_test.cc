@@ -119,7 +119,7 @@ TEST_F(WorkerPoolTest, AStoppedJobSucceedsWithWhatItHas) {
   const auto pool = StartPool();
   const std::string id = MustSubmit(Request("model")).job.id;
   runner_.AwaitRuns(1);
-  ASSERT_OK(admission_->Stop(id));
+  ASSERT_OK(admission_->Stop(id, ""));
   AwaitState(id, JobState::kSucceeded);
   EXPECT_TRUE(MustGet(id).result->stopped_early);
   EXPECT_EQ(MustSubmit(Request("model")).disposition, jobs::Disposition::kNew);
@@ -127,7 +127,7 @@ TEST_F(WorkerPoolTest, AStoppedJobSucceedsWithWhatItHas) {
 
 TEST_F(WorkerPoolTest, AJobThatWasStoppedWhileItWaitedFinishesAtOnce) {
   const std::string id = MustSubmit(Request("model")).job.id;
-  ASSERT_OK(admission_->Stop(id));
+  ASSERT_OK(admission_->Stop(id, ""));
   const auto pool = StartPool();
   AwaitState(id, JobState::kSucceeded);
   EXPECT_TRUE(MustGet(id).result->stopped_early);
