@@ -68,7 +68,8 @@ absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(const config:
             return device.ok() ? device->fingerprint : std::string();
           },
       .on_damage = [metrics] { metrics->Add(ops::MetricId::kDamagedBlobs, {}); },
-      .on_end = [blobs = stores.blobs.get()](int pid) { blobs->RemoveIncoming(pid); }};
+      .on_end = [blobs = stores.blobs.get()](
+                    const runner::ProcessEnd& end) { blobs->RemoveIncoming(end.pid); }};
   if (settings.program.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("this installation has no ", kProgram, " in ", os::ProgramFolder()));
