@@ -218,15 +218,18 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
 // Returns null if --metrics-listen is empty.
 absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::ServerFlags& flags,
                                                              const Stores& stores, Queue* queue,
-                                                             ops::Metrics* metrics) {
+                                                             ops::Metrics* metrics,
+                                                             const ops::Readiness* readiness) {
   metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
   if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
   QUOTIENT_ASSIGN_OR_RETURN(
       auto exporter,
       ops::Exporter::Start(
           flags.metrics_listen,
-          {metrics->registry(), ops::NewJobCollector(&queue->counts, &queue->hub),
-           ops::NewUploadCollector(stores.uploads.get()), ops::NewProcessCollector()}));
+          {.collectables = {metrics->registry(), ops::NewJobCollector(&queue->counts, &queue->hub),
+                            ops::NewUploadCollector(stores.uploads.get()),
+                            ops::NewProcessCollector()},
+           .readiness = readiness}));
   Log().info("metrics on http://{}/metrics", exporter->address());
   return exporter;
 }
@@ -301,7 +304,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
-                            ExportMetrics(flags, stores, &queue, &metrics));
+                            ExportMetrics(flags, stores, &queue, &metrics, &readiness));
   const ops::Ticker ticker(
       QuickChores(&queue.hub, &queue.dispatch, &queue.admission, &services.blobs));
   store::BlobScrubber scrubber(stores.blobs.get());

@@ -7,7 +7,6 @@
 
 #include "absl/strings/match.h"
 #include "server/ops/collectors.h"
-#include "server/ops/exporter.h"
 #include "server/ops/metered.h"
 #include "tests/server/support/queue_fixture.h"
 
@@ -137,11 +136,6 @@ TEST_F(JobMetricsTest, StoreFailuresAreCountedButRefusalsAreNot) {
   const std::string text = Text(*metrics_.registry());
   EXPECT_THAT(text, HasSubstr("quotient_storage_errors_total{op=\"write\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_storage_op_seconds_count{op=\"write\"} 2"));
-}
-
-TEST(ExporterTest, AnAddressInUseIsAnError) {
-  ASSERT_OK_AND_ASSIGN(const auto first, Exporter::Start("127.0.0.1:0", {}));
-  EXPECT_FALSE(Exporter::Start(first->address(), {}).ok());
 }
 
 }  // namespace
