@@ -75,6 +75,8 @@ const Flag kFlags[] = {
     {"no-precedence", nullptr, &ServerFlags::no_precedence,
      "what is timed waits for cores like other programs; else it goes before them where the system "
      "permits that"},
+    {"metrics-page", nullptr, &ServerFlags::metrics_page,
+     "print a page that describes all metrics and exit"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},
     {"version", nullptr, &ServerFlags::version, "print the version and exit"},
 };

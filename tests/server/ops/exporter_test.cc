@@ -65,6 +65,7 @@ TEST_F(ExporterTest, MetricsAreServed) {
   const Answer answer = Ask("GET", "/metrics");
   EXPECT_EQ(answer.status, 200);
   EXPECT_THAT(answer.body, HasSubstr("\nquotient_ready 0\n"));
+  EXPECT_THAT(answer.body, HasSubstr("\nquotient_upload_bytes_total 0\n"));
 }
 
 TEST_F(ExporterTest, LiveAndReadyAreApart) {

@@ -448,8 +448,12 @@ TEST_F(ServicesTest, CallsAreCountedButTheirNamesAreNotTheCallersToChoose) {
   Submit("model");
   const std::string text = prometheus::TextSerializer().Serialize(metrics_.registry()->Collect());
   EXPECT_THAT(text, Not(HasSubstr("made.up")));
-  EXPECT_THAT(text, HasSubstr("grpc_server_started_total{grpc_method=\"SubmitJob\","
-                              "grpc_service=\"quotient.v1.OptimizerService\"} 1"));
+  EXPECT_THAT(text,
+              HasSubstr("grpc_server_started_total{grpc_method=\"SubmitJob\","
+                        "grpc_service=\"quotient.v1.OptimizerService\",grpc_type=\"unary\"} 1"));
+  EXPECT_THAT(text,
+              HasSubstr("grpc_server_handled_total{grpc_code=\"OK\",grpc_method=\"SubmitJob\","
+                        "grpc_service=\"quotient.v1.OptimizerService\",grpc_type=\"unary\"} 1"));
   EXPECT_THAT(text, HasSubstr("grpc_service=\"grpc.health.v1.Health\""));
 }
 
