@@ -25,7 +25,7 @@ COPY LICENSE /opt/quotient/
 ENV PATH=/opt/quotient/bin:$PATH
 USER 10001
 VOLUME /var/lib/quotient
-# gRPC and metrics.
+# gRPC; metrics and probes.
 EXPOSE 8980 9464
 ENTRYPOINT ["quotientd"]
 # What is published of the two ports is decided by who runs the container.

@@ -14,6 +14,7 @@
 #include "core/optimize/optimize.h"
 #include "core/os/memory.h"
 #include "core/os/program_folder.h"
+#include "server/ops/metered.h"
 #include "server/runner/process_runner.h"
 
 namespace quotient {
@@ -68,7 +69,12 @@ absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(const config:
             return device.ok() ? device->fingerprint : std::string();
           },
       .on_damage = [metrics] { metrics->Add(ops::MetricId::kDamagedBlobs, {}); },
-      .on_end = [blobs = stores.blobs.get()](int pid) { blobs->RemoveIncoming(pid); }};
+      .on_figures = [metrics](const auto& figures) { ops::CountFigures(figures, metrics); },
+      .on_end =
+          [blobs = stores.blobs.get(), metrics](const runner::ProcessEnd& end) {
+            blobs->RemoveIncoming(end.pid);
+            ops::CountProcess(end, metrics);
+          }};
   if (settings.program.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("this installation has no ", kProgram, " in ", os::ProgramFolder()));

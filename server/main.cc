@@ -48,6 +48,8 @@
 #include "server/ops/grpc_metrics.h"
 #include "server/ops/job_counts.h"
 #include "server/ops/metered.h"
+#include "server/ops/metrics_page.h"
+#include "server/ops/queue_age.h"
 #include "server/ops/readiness.h"
 #include "server/ops/ticker.h"
 #include "server/rpc/blob_service.h"
@@ -98,16 +100,22 @@ int ThreadsInQuota() {
 
 // The job queue: the ledger, its observers, and admission and dispatch, which write to it.
 struct Queue {
-  Queue(const config::ServerFlags& flags, const Stores& stores,
-        const std::map<jobs::JobState, int64_t>& present, optimize::Devices* devices,
-        ops::Metrics* metrics)
+  // What the store has when the process starts.
+  struct Present {
+    std::map<jobs::JobState, int64_t> counts;
+    ops::WaitingSince waiting;
+  };
+
+  Queue(const config::ServerFlags& flags, const Stores& stores, const Present& present,
+        optimize::Devices* devices, ops::Metrics* metrics)
       : limits{.max_queued = static_cast<int>(flags.max_queued_jobs),
                .max_queued_per_client = static_cast<int>(flags.max_queued_jobs_per_client),
                .default_threads = ThreadsInQuota()},
         ledger(stores.jobs.get()),
         hub(&Clock::System()),
         meter(ops::NewJobMeter(metrics)),
-        counts(present),
+        counts(present.counts),
+        age(present.waiting, &Clock::System()),
         dispatch(&ledger, &Clock::System()),
         checkpoints(&ledger, &dispatch, stores.checkpoints.get()),
         admission(limits, {.ledger = &ledger,
@@ -121,6 +129,7 @@ struct Queue {
     ledger.AddObserver(&hub);
     ledger.AddObserver(meter.get());
     ledger.AddObserver(&counts);
+    ledger.AddObserver(&age);
   }
 
   const jobs::AdmissionLimits limits;
@@ -128,6 +137,7 @@ struct Queue {
   jobs::WatchHub hub;
   const std::unique_ptr<jobs::JobObserver> meter;
   ops::JobCounts counts;
+  ops::QueueAge age;
   jobs::Dispatch dispatch;
   jobs::Checkpoints checkpoints;
   jobs::Admission admission;
@@ -219,15 +229,19 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
 // Returns null if --metrics-listen is empty.
 absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::ServerFlags& flags,
                                                              const Stores& stores, Queue* queue,
-                                                             ops::Metrics* metrics) {
+                                                             ops::Metrics* metrics,
+                                                             const ops::Readiness* readiness) {
   metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
   if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
   QUOTIENT_ASSIGN_OR_RETURN(
       auto exporter,
       ops::Exporter::Start(
           flags.metrics_listen,
-          {metrics->registry(), ops::NewJobCollector(&queue->counts, &queue->hub),
-           ops::NewUploadCollector(stores.uploads.get()), ops::NewProcessCollector()}));
+          {.collectables = {metrics->registry(), ops::NewJobCollector(&queue->counts, &queue->hub),
+                            ops::NewQueueCollector(&queue->age, &queue->dispatch),
+                            ops::NewUploadCollector(stores.uploads.get()),
+                            ops::NewDiskCollector(stores.blobs.get()), ops::NewProcessCollector()},
+           .readiness = readiness}));
   Log().info("metrics on http://{}/metrics", exporter->address());
   return exporter;
 }
@@ -291,7 +305,9 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
   KnownDevices known(flags, stores);
   QUOTIENT_RETURN_IF_ERROR(CheckLibrary(flags, &known.devices));
-  QUOTIENT_ASSIGN_OR_RETURN(const auto present, stores.jobs->CountByState());
+  Queue::Present present;
+  QUOTIENT_ASSIGN_OR_RETURN(present.counts, stores.jobs->CountByState());
+  QUOTIENT_ASSIGN_OR_RETURN(present.waiting, ops::ReadWaitingSince(*stores.jobs));
   Queue queue(flags, stores, present, &known.devices, &metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
@@ -302,7 +318,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
-                            ExportMetrics(flags, stores, &queue, &metrics));
+                            ExportMetrics(flags, stores, &queue, &metrics, &readiness));
   const ops::Ticker ticker(
       QuickChores(&queue.hub, &queue.dispatch, &queue.admission, &services.blobs));
   store::BlobScrubber scrubber(stores.blobs.get());
@@ -340,6 +356,10 @@ int Main(int argc, char** argv) {
   if (flags->version) {
     std::printf("quotientd %s, engine %s\n", QUOTIENT_VERSION,
                 std::string(optimize::EngineVersion()).c_str());
+    return EXIT_SUCCESS;
+  }
+  if (flags->metrics_page) {
+    std::fputs(ops::MetricsPage().c_str(), stdout);
     return EXIT_SUCCESS;
   }
   Log().set_level(spdlog::level::from_str(flags->log_level));

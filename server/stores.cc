@@ -41,6 +41,8 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
   QUOTIENT_ASSIGN_OR_RETURN(
       stores.checkpoints,
       store::DiskCheckpointStore::Open(stores.directory->checkpoints_path(), stores.blobs.get()));
+  stores.checkpoints =
+      ops::NewMeteredCheckpointStore(std::move(stores.checkpoints), &clock, metrics);
   return stores;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/timing/file_lock.h"
 
@@ -39,9 +40,11 @@ class Lane::Turn {
   explicit Turn(Lane* lane) {
     if (!lane->lock_file_.valid()) return;
     lane->waits_ = true;
+    const int64_t start_ns = Clock::System().NowNs();
     std::optional<FileLock> next;
     if (lane->next_file_.valid()) next.emplace(lane->next_file_.get());
     lock_.emplace(lane->lock_file_.get());
+    lane->waited_ns_ += Clock::System().NowNs() - start_ns;
     lane->waits_ = false;
   }
 

@@ -12,6 +12,7 @@
 // Lanes of several processes exclude each other by a file.
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <thread>
@@ -48,6 +49,8 @@ class Lane {
   bool HasUrgent() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether a lane of another process has its turn while this one has something to do.
   bool waits() const { return waits_; }
+  // For how long that was so until now, but for a turn that is still waited for.
+  double waited_seconds() const { return 1e-9 * static_cast<double>(waited_ns_); }
 
   // While one exists, what runs in the lane would be disturbed by computations on other threads.
   class Quiet {
@@ -84,6 +87,7 @@ class Lane {
   const os::Fd lock_file_;  // Not valid if there is none.
   const os::Fd next_file_;  // Locked by the lane that is next; valid if lock_file_ is.
   std::atomic<bool> waits_ = false;
+  std::atomic<int64_t> waited_ns_ = 0;
 
   std::jthread thread_;  // Declared last: uses all of the above.
 };

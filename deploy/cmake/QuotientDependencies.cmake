@@ -1,7 +1,7 @@
 # Finds the dependencies that deploy/setup/install.sh has installed. Imported targets to link with:
 #
 #   absl::*  gRPC::grpc++  protobuf::libprotobuf  SQLite::SQLite3  OpenSSL::Crypto
-#   prometheus-cpp::core  prometheus-cpp::pull  spdlog::spdlog  nlohmann_json::nlohmann_json
+#   prometheus-cpp::core  civetweb::civetweb  spdlog::spdlog  nlohmann_json::nlohmann_json
 #   ONNX::onnx  DNNL::dnnl  GTest::gtest  GTest::gmock  benchmark::benchmark  ZLIB::ZLIB
 #   Threads::Threads  PkgConfig::CBC
 
@@ -32,6 +32,7 @@ find_package(gRPC CONFIG REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
+find_package(civetweb CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(ONNX CONFIG REQUIRED)

@@ -32,8 +32,8 @@ const Flag kFlags[] = {
     {"port-file", "FILE", &ServerFlags::port_file,
      "write the address served to FILE once the server is ready"},
     {"metrics-listen", "HOST:PORT", &ServerFlags::metrics_listen,
-     "where Prometheus reads metrics, at http://HOST:PORT/metrics; port 0: any free one; default: "
-     "no metrics are served"},
+     "where HTTP is served: /metrics for Prometheus, /livez and /readyz for probes; port 0: any "
+     "free one; default: none of these"},
     {"workers", "N", &ServerFlags::workers, "jobs that run at once"},
     {"log-level", "LEVEL", &ServerFlags::log_level, "debug, info, warn or error"},
     {"max-queued-jobs", "N", &ServerFlags::max_queued_jobs, "more are turned away"},
@@ -75,6 +75,8 @@ const Flag kFlags[] = {
     {"no-precedence", nullptr, &ServerFlags::no_precedence,
      "what is timed waits for cores like other programs; else it goes before them where the system "
      "permits that"},
+    {"metrics-page", nullptr, &ServerFlags::metrics_page,
+     "print a page that describes all metrics and exit"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},
     {"version", nullptr, &ServerFlags::version, "print the version and exit"},
 };

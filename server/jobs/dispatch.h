@@ -66,6 +66,9 @@ class Dispatch : public JobObserver {
   // when the holders of all leases are dead. How the last process ended says whose attempt counts.
   absl::StatusOr<int> RecoverAll(const LastEnd& end);
 
+  // Number of leases that are held, or have expired and were not taken back yet.
+  int leases() const { return leases_.size(); }
+
   // Blocks until there may be work, `timeout` has passed or Interrupt is called.
   void WaitForWork(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends current and future calls of WaitForWork at once.

@@ -69,4 +69,9 @@ std::vector<std::shared_ptr<HeldLease>> LeaseTable::All() const {
   return all;
 }
 
+int LeaseTable::size() const {
+  absl::MutexLock lock(&mutex_);
+  return static_cast<int>(entries_.size());
+}
+
 }  // namespace quotient::jobs

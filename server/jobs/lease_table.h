@@ -61,6 +61,7 @@ class LeaseTable {
   // Those that were not renewed in time.
   std::vector<std::shared_ptr<HeldLease>> Expired() ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<HeldLease>> All() const ABSL_LOCKS_EXCLUDED(mutex_);
+  int size() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Entry {

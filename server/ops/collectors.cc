@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "core/os/memory.h"
 #include "server/ops/metrics.h"
@@ -71,6 +72,36 @@ class JobCollector : public prometheus::Collectable {
   const jobs::WatchHub& hub_;
 };
 
+class QueueCollector : public prometheus::Collectable {
+ public:
+  QueueCollector(const QueueAge* age, const jobs::Dispatch* dispatch)
+      : age_(*age), dispatch_(*dispatch) {}
+
+  std::vector<MetricFamily> Collect() const override {
+    return {Single(MetricId::kQueueOldestAge, age_.OldestSeconds()),
+            Single(MetricId::kLeases, dispatch_.leases())};
+  }
+
+ private:
+  const QueueAge& age_;
+  const jobs::Dispatch& dispatch_;
+};
+
+class DiskCollector : public prometheus::Collectable {
+ public:
+  explicit DiskCollector(const jobs::BlobInventory* blobs) : blobs_(*blobs) {}
+
+  // A disk that does not answer has no value, rather than one that looks like a full disk.
+  std::vector<MetricFamily> Collect() const override {
+    const absl::StatusOr<int64_t> free_bytes = blobs_.FreeBytes();
+    if (!free_bytes.ok()) return {};
+    return {Single(MetricId::kDiskFreeBytes, static_cast<double>(*free_bytes))};
+  }
+
+ private:
+  const jobs::BlobInventory& blobs_;
+};
+
 class UploadCollector : public prometheus::Collectable {
  public:
   explicit UploadCollector(jobs::UploadStore* uploads) : uploads_(*uploads) {}
@@ -125,6 +156,15 @@ class ProcessCollector : public prometheus::Collectable {
 std::shared_ptr<prometheus::Collectable> NewJobCollector(const JobCounts* counts,
                                                          const jobs::WatchHub* hub) {
   return std::make_shared<JobCollector>(counts, hub);
+}
+
+std::shared_ptr<prometheus::Collectable> NewQueueCollector(const QueueAge* age,
+                                                           const jobs::Dispatch* dispatch) {
+  return std::make_shared<QueueCollector>(age, dispatch);
+}
+
+std::shared_ptr<prometheus::Collectable> NewDiskCollector(const jobs::BlobInventory* blobs) {
+  return std::make_shared<DiskCollector>(blobs);
 }
 
 std::shared_ptr<prometheus::Collectable> NewUploadCollector(jobs::UploadStore* uploads) {

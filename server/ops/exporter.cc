@@ -1,25 +1,88 @@
 #include "server/ops/exporter.h"
 
-#include <exception>
+#include <civetweb.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace quotient::ops {
+namespace {
 
-absl::StatusOr<std::unique_ptr<Exporter>> Exporter::Start(
-    const std::string& listen,
-    const std::vector<std::shared_ptr<prometheus::Collectable>>& collectables) {
-  std::unique_ptr<Exporter> exporter(new Exporter());
-  exporter->collectables_ = collectables;
-  try {
-    exporter->exposer_ = std::make_unique<prometheus::Exposer>(listen);
-  } catch (const std::exception&) {
+// Few, but a client that sends nothing for a while must not keep probes from being answered.
+constexpr char kThreads[] = "4";
+constexpr char kTimeoutMs[] = "5000";
+
+constexpr char kPlainText[] = "text/plain; charset=utf-8";
+constexpr char kMetricsText[] = "text/plain; version=0.0.4; charset=utf-8";
+
+struct Answer {
+  int status = 200;
+  const char* type = kPlainText;
+  std::string body;
+};
+
+Answer AnswerMetrics(const Exporter::Sources& sources) {
+  std::vector<prometheus::MetricFamily> families;
+  for (const auto& collectable : sources.collectables) {
+    std::vector<prometheus::MetricFamily> more = collectable->Collect();
+    std::move(more.begin(), more.end(), std::back_inserter(families));
+  }
+  return {.type = kMetricsText, .body = prometheus::TextSerializer().Serialize(families)};
+}
+
+Answer AnswerLive(const Exporter::Sources& /*sources*/) { return {.body = "live\n"}; }
+
+Answer AnswerReady(const Exporter::Sources& sources) {
+  const std::vector<std::string> obstacles = sources.readiness->obstacles();
+  if (obstacles.empty()) return {.body = "ready\n"};
+  return {.status = 503, .body = absl::StrCat(absl::StrJoin(obstacles, "\n"), "\n")};
+}
+
+// Answers a request by what `Make` says. Returns the status, for the library's log.
+template <Answer Make(const Exporter::Sources&)>
+int Serve(mg_connection* connection, void* sources) {
+  const Answer answer = Make(*static_cast<const Exporter::Sources*>(sources));
+  const std::string head = absl::StrCat(
+      "HTTP/1.1 ", answer.status, answer.status == 200 ? " OK" : " Service Unavailable",
+      "\r\nContent-Type: ", answer.type, "\r\nContent-Length: ", answer.body.size(),
+      "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
+  mg_write(connection, head.data(), head.size());
+  const absl::string_view method = mg_get_request_info(connection)->request_method;
+  if (method != "HEAD") mg_write(connection, answer.body.data(), answer.body.size());
+  return answer.status;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const std::string& listen,
+                                                          Sources sources) {
+  mg_init_library(MG_FEATURES_DEFAULT);
+  std::unique_ptr<Exporter> exporter(new Exporter(std::move(sources)));
+  const std::array<const char*, 7> options = {
+      "listening_ports",    listen.c_str(), "num_threads", kThreads,
+      "request_timeout_ms", kTimeoutMs,     nullptr};
+  const mg_callbacks callbacks = {};
+  exporter->context_ = mg_start(&callbacks, nullptr, const_cast<const char**>(options.data()));
+  mg_server_port port = {};
+  if (exporter->context_ == nullptr || mg_get_server_ports(exporter->context_, 1, &port) < 1) {
     return absl::UnavailableError(absl::StrCat("cannot serve metrics on ", listen));
   }
-  for (const auto& collectable : collectables) exporter->exposer_->RegisterCollectable(collectable);
-  const std::string host = listen.substr(0, listen.rfind(':'));
-  exporter->address_ = absl::StrCat(host, ":", exporter->exposer_->GetListeningPorts().front());
+  auto* const shown = const_cast<Sources*>(&exporter->sources_);
+  mg_set_request_handler(exporter->context_, "/metrics$", &Serve<AnswerMetrics>, shown);
+  mg_set_request_handler(exporter->context_, "/livez$", &Serve<AnswerLive>, shown);
+  mg_set_request_handler(exporter->context_, "/readyz$", &Serve<AnswerReady>, shown);
+  exporter->address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port.port);
   return exporter;
+}
+
+Exporter::~Exporter() {
+  if (context_ != nullptr) mg_stop(context_);
+  mg_exit_library();
 }
 
 }  // namespace quotient::ops

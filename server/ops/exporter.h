@@ -1,36 +1,49 @@
 #pragma once
 
-// Serves metrics over HTTP for Prometheus: GET /metrics.
+// Tells the world outside over HTTP how the server is:
+//
+//   GET /metrics   for Prometheus
+//   GET /livez     200 while the process answers at all
+//   GET /readyz    200 if the server is ready, else 503, with a line for each obstacle
 
 #include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/ops/readiness.h"
+
+struct mg_context;
 
 namespace quotient::ops {
 
 class Exporter {
  public:
+  // What the pages show.
+  struct Sources {
+    std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
+    const Readiness* readiness;  // Borrowed.
+  };
+
   // Serves on "HOST:PORT"; port 0 means any free one. Returns UNAVAILABLE if the address cannot be
   // bound. There is no encryption or login, so the address should be reachable for the scraper
   // only.
-  static absl::StatusOr<std::unique_ptr<Exporter>> Start(
-      const std::string& listen,
-      const std::vector<std::shared_ptr<prometheus::Collectable>>& collectables);
+  static absl::StatusOr<std::unique_ptr<Exporter>> Start(const std::string& listen,
+                                                         Sources sources);
+  ~Exporter();
+  Exporter(const Exporter&) = delete;
+  Exporter& operator=(const Exporter&) = delete;
 
   // The requested host and the port in use.
   const std::string& address() const { return address_; }
 
  private:
-  Exporter() = default;
+  explicit Exporter(Sources sources) : sources_(std::move(sources)) {}
 
-  // Owned here, because the exposer keeps only weak pointers.
-  std::vector<std::shared_ptr<prometheus::Collectable>> collectables_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  const Sources sources_;
+  mg_context* context_ = nullptr;
   std::string address_;
 };
 

@@ -111,12 +111,16 @@ class MeteredRunner : public worker::JobRunner {
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const CancelToken& token,
                                       ProgressSink* progress,
                                       worker::KeptCheckpoint* checkpoint) override {
+    const absl::string_view device = DeviceLabel(job.spec.options.device);
+    ExpectResult(device, job.device_fingerprint);
     PhaseTimer timer(progress, &clock_, &metrics_);
     absl::StatusOr<jobs::JobResult> result = runner_.Run(job, token, &timer, checkpoint);
     if (result.ok()) {
       const std::string library = kernels::DescribeDevice(result->device_fingerprint).library;
-      metrics_.Add(MetricId::kJobResults, {report::OutcomeName(result->outcome),
-                                           DeviceLabel(job.spec.options.device), library});
+      metrics_.Add(MetricId::kJobResults, {report::OutcomeName(result->outcome), device, library});
+    }
+    if (result.ok() ? result->device_failed : GetReason(result.status()) == Reason::kDeviceLost) {
+      metrics_.Add(MetricId::kDeviceFailures, {device});
     }
     return result;
   }
@@ -134,6 +138,16 @@ class MeteredRunner : public worker::JobRunner {
   }
 
  private:
+  // Makes the series of the results that the device may have, so that the first one is seen to
+  // come.
+  void ExpectResult(absl::string_view device, const std::string& fingerprint) {
+    const std::string library = kernels::DescribeDevice(fingerprint).library;
+    for (const report::Outcome outcome :
+         {report::Outcome::kImproved, report::Outcome::kNoImprovement}) {
+      metrics_.Add(MetricId::kJobResults, {report::OutcomeName(outcome), device, library}, 0);
+    }
+  }
+
   worker::JobRunner& runner_;
   const Clock& clock_;
   Metrics& metrics_;

@@ -1,5 +1,6 @@
-// Metrics of the job store and of uploads.
+// Metrics of the job store, of checkpoints and of uploads.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -72,6 +73,60 @@ class MeteredJobStore : public jobs::JobStore {
   Metrics& metrics_;
 };
 
+class MeteredCheckpoint : public jobs::StagedCheckpoint {
+ public:
+  // `on_commit` is told whether the commit succeeded. A checkpoint of a worker that has lost its
+  // lease is not committed, which is no failure.
+  MeteredCheckpoint(std::unique_ptr<jobs::StagedCheckpoint> staged,
+                    std::function<void(const absl::Status&)> on_commit)
+      : staged_(std::move(staged)), on_commit_(std::move(on_commit)) {}
+
+  absl::Status Commit() override {
+    absl::Status status = staged_->Commit();
+    on_commit_(status);
+    return status;
+  }
+
+ private:
+  const std::unique_ptr<jobs::StagedCheckpoint> staged_;
+  const std::function<void(const absl::Status&)> on_commit_;
+};
+
+class MeteredCheckpointStore : public jobs::CheckpointStore {
+ public:
+  MeteredCheckpointStore(std::unique_ptr<jobs::CheckpointStore> store, const Clock* clock,
+                         Metrics* metrics)
+      : store_(std::move(store)), clock_(*clock), metrics_(*metrics) {}
+
+  absl::StatusOr<std::unique_ptr<jobs::StagedCheckpoint>> Stage(absl::string_view job_id,
+                                                                absl::string_view bytes) override {
+    const int64_t start_ns = clock_.NowNs();
+    absl::StatusOr<std::unique_ptr<jobs::StagedCheckpoint>> staged = store_->Stage(job_id, bytes);
+    if (!staged.ok()) {
+      Count(staged.status(), start_ns, 0);
+      return staged;
+    }
+    return std::make_unique<MeteredCheckpoint>(
+        *std::move(staged), [this, start_ns, size = bytes.size()](const absl::Status& status) {
+          Count(status, start_ns, size);
+        });
+  }
+  absl::StatusOr<std::string> Get(absl::string_view job_id) override { return store_->Get(job_id); }
+  absl::Status Remove(absl::string_view job_id) override { return store_->Remove(job_id); }
+  absl::StatusOr<std::vector<std::string>> List() override { return store_->List(); }
+
+ private:
+  void Count(const absl::Status& status, int64_t start_ns, size_t size) {
+    metrics_.Add(MetricId::kCheckpoints, {status.ok() ? "saved" : "failed"});
+    metrics_.Observe(MetricId::kCheckpointSeconds, {}, clock_.SecondsSince(start_ns));
+    if (status.ok()) metrics_.Add(MetricId::kCheckpointBytes, {}, static_cast<double>(size));
+  }
+
+  const std::unique_ptr<jobs::CheckpointStore> store_;
+  const Clock& clock_;
+  Metrics& metrics_;
+};
+
 class MeteredUploadWriter : public jobs::UploadWriter {
  public:
   MeteredUploadWriter(std::unique_ptr<jobs::UploadWriter> writer, Metrics* metrics)
@@ -135,6 +190,11 @@ class MeteredUploadStore : public jobs::UploadStore {
 std::unique_ptr<jobs::JobStore> NewMeteredJobStore(std::unique_ptr<jobs::JobStore> store,
                                                    const Clock* clock, Metrics* metrics) {
   return std::make_unique<MeteredJobStore>(std::move(store), clock, metrics);
+}
+
+std::unique_ptr<jobs::CheckpointStore> NewMeteredCheckpointStore(
+    std::unique_ptr<jobs::CheckpointStore> store, const Clock* clock, Metrics* metrics) {
+  return std::make_unique<MeteredCheckpointStore>(std::move(store), clock, metrics);
 }
 
 std::unique_ptr<jobs::UploadStore> NewMeteredUploadStore(std::unique_ptr<jobs::UploadStore> store,

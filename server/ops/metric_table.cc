@@ -1,145 +1,344 @@
 #include "server/ops/metric_table.h"
 
+#include <utility>
+
+#include "core/base/reason.h"
+#include "core/optimize/device_table.h"
+#include "server/ops/grpc_methods.h"
+
 namespace quotient::ops {
 namespace {
 
 using enum MetricId;
 using enum MetricType;
 
-const MetricSpec kTable[] = {
-    {kBuildInfo,
-     "quotient_build_info",
-     kGauge,
-     {"version", "engine"},
-     "Always 1; what is running."},
-    {kReady, "quotient_ready", kGauge, {}, "1 while new jobs are taken and results can be stored."},
-    {kStorageUp, "quotient_storage_up", kGauge, {}, "0 while results cannot be stored."},
-    {kDraining, "quotient_draining", kGauge, {}, "1 after SIGTERM."},
-    {kGrpcStarted,
-     "grpc_server_started_total",
-     kCounter,
-     {"grpc_service", "grpc_method"},
-     "Calls begun."},
-    {kGrpcHandled,
-     "grpc_server_handled_total",
-     kCounter,
-     {"grpc_service", "grpc_method", "grpc_code"},
-     "Calls ended, by status code."},
-    {kGrpcHandlingSeconds,
-     "grpc_server_handling_seconds",
-     kHistogram,
-     {"grpc_service", "grpc_method"},
-     "Time from the beginning of a call to its status."},
-    {kGrpcReceived,
-     "grpc_server_msg_received_total",
-     kCounter,
-     {"grpc_service", "grpc_method"},
-     "Messages received."},
-    {kGrpcSent,
-     "grpc_server_msg_sent_total",
-     kCounter,
-     {"grpc_service", "grpc_method"},
-     "Messages sent."},
-    {kJobsSubmitted,
-     "quotient_jobs_submitted_total",
-     kCounter,
-     {"disposition"},
-     "Submissions: new, joined to a job that waits or runs, or cache_hit."},
-    {kJobsFinished,
-     "quotient_jobs_finished_total",
-     kCounter,
-     {"state", "reason"},
-     "Jobs that have ended; the reason is an error's or empty."},
-    {kJobAttempts,
-     "quotient_job_attempts_total",
-     kCounter,
-     {"end"},
-     "Attempts by how they ended: finished, cancelled, drained, interrupted, storage_down, "
-     "process_died, lease_lost, device_lost. The last three count against the job."},
-    {kJobs, "quotient_jobs", kGauge, {"state"}, "Jobs in the store."},
-    {kJobQueueSeconds,
-     "quotient_job_queue_seconds",
-     kHistogram,
-     {},
-     "Time a job waited before its first attempt."},
-    {kJobRunSeconds,
-     "quotient_job_run_seconds",
-     kHistogram,
-     {"phase"},
-     "Time in each phase of a run."},
-    {kJobResults,
-     "quotient_job_result_total",
-     kCounter,
-     {"outcome", "device", "library"},
-     "Results: improved, no_improvement; by device and the library that it was measured with."},
-    {kWatchers, "quotient_watchers", kGauge, {}, "Open WatchJob streams."},
-    {kUploads,
-     "quotient_uploads_total",
-     kCounter,
-     {"outcome"},
-     "Uploads: committed, deduplicated, digest_mismatch, interrupted."},
-    {kUploadBytes, "quotient_upload_bytes_total", kCounter, {}, "Bytes received in uploads."},
-    {kUploadsOpen, "quotient_uploads_open", kGauge, {}, "Uploads that were begun and not ended."},
-    {kUploadReservedBytes,
-     "quotient_upload_reserved_bytes",
-     kGauge,
-     {},
-     "Room that these still need."},
-    {kStoreOpSeconds,
-     "quotient_storage_op_seconds",
-     kHistogram,
-     {"op"},
-     "Job store: time of write, read."},
-    {kStoreErrors,
-     "quotient_storage_errors_total",
-     kCounter,
-     {"op"},
-     "Job store: operations that failed."},
-    {kDamagedBlobs,
-     "quotient_blobs_damaged_total",
-     kCounter,
-     {},
-     "Stored files that were found damaged and set aside."},
-    {kJobsRemoved,
-     "quotient_jobs_removed_total",
-     kCounter,
-     {"cause"},
-     "Jobs removed after their end: by age, or for space."},
-    {kBlobBytes,
-     "quotient_blob_bytes",
-     kGauge,
-     {},
-     "Stored files, as of the last round that looked for unused ones (every ten minutes)."},
-    {kBlobExcessBytes,
-     "quotient_blob_excess_bytes",
-     kGauge,
-     {},
-     "What should be removed for want of room and is needed, as of that round; 0 is well."},
-    {kBlobsRemoved,
-     "quotient_blobs_removed_total",
-     kCounter,
-     {},
-     "Stored files removed as unused."},
-    {kBlobBytesRemoved,
-     "quotient_blob_removed_bytes_total",
-     kCounter,
-     {},
-     "Bytes of the stored files that were removed as unused."},
-    {kProcessCpuSeconds, "process_cpu_seconds_total", kCounter, {}, "User and system time."},
-    {kProcessResidentBytes, "process_resident_memory_bytes", kGauge, {}, "Resident memory."},
-    {kProcessOpenFds, "process_open_fds", kGauge, {}, "Open file descriptors."},
-    {kProcessMaxFds, "process_max_fds", kGauge, {}, "Limit of open file descriptors."},
-    {kProcessStartTime,
-     "process_start_time_seconds",
-     kGauge,
-     {},
-     "Start of the process, Unix time."},
-};
+// From a local database commit to a long job.
+constexpr double kSeconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
+                               2.5,   5,      10,    30,   60,    300,  600, 1800, 3600};
+constexpr double kRatios[] = {0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 1, 1.05};
+// From 64 MiB to 256 GiB.
+constexpr double kBytes[] = {0x1p26, 0x1p27, 0x1p28, 0x1p29, 0x1p30, 0x1p31, 0x1p32,
+                             0x1p33, 0x1p34, 0x1p35, 0x1p36, 0x1p37, 0x1p38};
+
+std::vector<SeriesValues> CalledMethods() {
+  std::vector<SeriesValues> series;
+  for (const GrpcMethod& method : GrpcMethods()) {
+    series.push_back({method.service, method.method, method.type});
+  }
+  return series;
+}
+
+std::vector<SeriesValues> HandledCalls() {
+  std::vector<SeriesValues> series;
+  for (const GrpcMethod& method : GrpcMethods()) {
+    for (const char* code : GrpcCodeNames()) {
+      series.push_back({method.service, method.method, method.type, code});
+    }
+  }
+  return series;
+}
+
+// Only failed jobs have a reason, and may lack it.
+std::vector<SeriesValues> FinishedJobs() {
+  std::vector<SeriesValues> series = {{"succeeded", ""}, {"cancelled", ""}, {"failed", ""}};
+  for (int i = 0; i <= static_cast<int>(Reason::kInternal); ++i) {  // kInternal is the last one.
+    series.push_back({"failed", std::string(ReasonName(static_cast<Reason>(i)))});
+  }
+  return series;
+}
+
+std::vector<std::string> MeasuredDevices() {
+  std::vector<std::string> names;
+  for (const optimize::DeviceKind& kind : optimize::AllDeviceKinds()) {
+    if (kind.is_measured()) names.insert(names.end(), kind.names.begin(), kind.names.end());
+  }
+  return names;
+}
+
+void AddServer(std::vector<MetricSpec>* table) {
+  table->push_back({.id = kBuildInfo,
+                    .name = "quotient_build_info",
+                    .type = kGauge,
+                    .labels = {{"version"}, {"engine"}},
+                    .help = "Always 1; what is running."});
+  table->push_back({.id = kReady,
+                    .name = "quotient_ready",
+                    .type = kGauge,
+                    .help = "1 while new jobs are taken and results can be stored."});
+  table->push_back({.id = kStorageUp,
+                    .name = "quotient_storage_up",
+                    .type = kGauge,
+                    .help = "0 while results cannot be stored."});
+  table->push_back(
+      {.id = kDraining, .name = "quotient_draining", .type = kGauge, .help = "1 after SIGTERM."});
+}
+
+void AddCalls(std::vector<MetricSpec>* table) {
+  const std::vector<MetricLabel> method = {{"grpc_service"}, {"grpc_method"}, {"grpc_type"}};
+  table->push_back({.id = kGrpcStarted,
+                    .name = "grpc_server_started_total",
+                    .labels = method,
+                    .help = "Calls begun.",
+                    .series = CalledMethods()});
+  table->push_back({.id = kGrpcHandled,
+                    .name = "grpc_server_handled_total",
+                    .labels = {method[0], method[1], method[2], {"grpc_code"}},
+                    .help = "Calls ended, by status code.",
+                    .series = HandledCalls()});
+  table->push_back({.id = kGrpcHandlingSeconds,
+                    .name = "grpc_server_handling_seconds",
+                    .type = kHistogram,
+                    .labels = method,
+                    .help = "Time from the beginning of a call to its status.",
+                    .buckets = kSeconds,
+                    .series = CalledMethods()});
+  table->push_back({.id = kGrpcReceived,
+                    .name = "grpc_server_msg_received_total",
+                    .labels = method,
+                    .help = "Messages received.",
+                    .series = CalledMethods()});
+  table->push_back({.id = kGrpcSent,
+                    .name = "grpc_server_msg_sent_total",
+                    .labels = method,
+                    .help = "Messages sent.",
+                    .series = CalledMethods()});
+}
+
+void AddJobs(std::vector<MetricSpec>* table) {
+  table->push_back({.id = kJobsSubmitted,
+                    .name = "quotient_jobs_submitted_total",
+                    .labels = {{"disposition", {"new", "joined", "cache_hit"}}},
+                    .help = "Submissions: of a new job, of one that waits or runs, or of one that "
+                            "has a result."});
+  table->push_back({.id = kJobsFinished,
+                    .name = "quotient_jobs_finished_total",
+                    .labels = {{"state"}, {"reason"}},
+                    .help = "Jobs that have ended; the reason is that of a failure, else empty.",
+                    .series = FinishedJobs()});
+  table->push_back({.id = kJobAttempts,
+                    .name = "quotient_job_attempts_total",
+                    .labels = {{"end",
+                                {"finished", "cancelled", "drained", "interrupted", "storage_down",
+                                 "process_died", "lease_lost", "device_lost"}}},
+                    .help = "Attempts by how they ended; process_died, lease_lost and device_lost "
+                            "count against the job."});
+  table->push_back(
+      {.id = kJobs,
+       .name = "quotient_jobs",
+       .type = kGauge,
+       .labels = {{"state",
+                   {"queued", "running", "cancelling", "succeeded", "failed", "cancelled"}}},
+       .help = "Jobs in the store.",
+       .is_collected = true});
+  table->push_back({.id = kQueueOldestAge,
+                    .name = "quotient_queue_oldest_age_seconds",
+                    .type = kGauge,
+                    .help = "How long that job has waited that has waited for longest, since it "
+                            "came or came back to the queue; 0 if none waits.",
+                    .is_collected = true});
+  table->push_back({.id = kLeases,
+                    .name = "quotient_leases",
+                    .type = kGauge,
+                    .help = "Leases that workers hold: one for each job that runs.",
+                    .is_collected = true});
+  table->push_back({.id = kJobQueueSeconds,
+                    .name = "quotient_job_queue_seconds",
+                    .type = kHistogram,
+                    .help = "Time a job waited before its first attempt.",
+                    .buckets = kSeconds});
+  table->push_back(
+      {.id = kJobRunSeconds,
+       .name = "quotient_job_run_seconds",
+       .type = kHistogram,
+       .labels = {{"phase", {"read", "baseline", "search", "package", "verify", "measure"}}},
+       .help = "Time in each phase of a run.",
+       .buckets = kSeconds});
+  table->push_back(
+      {.id = kJobResults,
+       .name = "quotient_job_result_total",
+       .labels = {{"outcome", {"improved", "no_improvement"}}, {"device"}, {"library"}},
+       .help = "Results, by the device and the library that they were measured with; "
+               "a device has its series from the beginning of its first job on."});
+  table->push_back({.id = kJobGain,
+                    .name = "quotient_job_gain_ratio",
+                    .type = kHistogram,
+                    .help = "Time that a result takes, measured or else predicted, divided by that "
+                            "of its original; 1 if the original came back.",
+                    .buckets = kRatios});
+  table->push_back({.id = kWatchers,
+                    .name = "quotient_watchers",
+                    .type = kGauge,
+                    .help = "Open WatchJob streams.",
+                    .is_collected = true});
+}
+
+void AddProcesses(std::vector<MetricSpec>* table) {
+  table->push_back(
+      {.id = kJobProcesses,
+       .name = "quotient_job_processes_total",
+       .labels = {{"end", {"ok", "error", "died", "killed"}}},
+       .help = "Processes that ran a job or answered a question about a model: delivered, said "
+               "why not, ended without a word, or were ended by the server."});
+  table->push_back({.id = kJobProcessMemory,
+                    .name = "quotient_job_process_memory_bytes",
+                    .type = kHistogram,
+                    .help = "Memory of its own that such a process had at most; it is looked at "
+                            "twice a second and at the end.",
+                    .buckets = kBytes});
+  table->push_back({.id = kDeviceFailures,
+                    .name = "quotient_device_failures_total",
+                    .labels = {{"device", MeasuredDevices()}},
+                    .help = "Runs of jobs in which their device failed, whether it recovered or "
+                            "was lost."});
+  table->push_back({.id = kSearchSimulations,
+                    .name = "quotient_search_simulations_total",
+                    .help = "Simulations of searches that led to a result."});
+  table->push_back({.id = kSearchEnodes,
+                    .name = "quotient_search_enodes_total",
+                    .help = "E-nodes in the e-graphs of these searches at their end."});
+  table->push_back({.id = kTimingMeasurements,
+                    .name = "quotient_timing_measurements_total",
+                    .labels = {{"outcome", {"measured", "noisy", "unsupported", "hit"}}},
+                    .help = "Kernels whose time a job asked for: measured, measured on a machine "
+                            "that was never quiet, found to be unsupported, or known before."});
+  table->push_back({.id = kLaneWaitSeconds,
+                    .name = "quotient_lane_wait_seconds_total",
+                    .help = "Time in which a job had something to measure and waited for the "
+                            "measurements of another one."});
+}
+
+void AddStorage(std::vector<MetricSpec>* table) {
+  table->push_back({.id = kCheckpoints,
+                    .name = "quotient_checkpoints_total",
+                    .labels = {{"outcome", {"saved", "failed"}}},
+                    .help = "Checkpoints of searches."});
+  table->push_back({.id = kCheckpointBytes,
+                    .name = "quotient_checkpoint_bytes_total",
+                    .help = "Bytes of those that were saved."});
+  table->push_back({.id = kCheckpointSeconds,
+                    .name = "quotient_checkpoint_seconds",
+                    .type = kHistogram,
+                    .help = "Time in which a checkpoint was written.",
+                    .buckets = kSeconds});
+  table->push_back(
+      {.id = kUploads,
+       .name = "quotient_uploads_total",
+       .labels = {{"outcome", {"committed", "deduplicated", "digest_mismatch", "interrupted"}}},
+       .help = "Uploads."});
+  table->push_back({.id = kUploadBytes,
+                    .name = "quotient_upload_bytes_total",
+                    .help = "Bytes received in uploads."});
+  table->push_back({.id = kUploadsOpen,
+                    .name = "quotient_uploads_open",
+                    .type = kGauge,
+                    .help = "Uploads that were begun and not ended.",
+                    .is_collected = true});
+  table->push_back({.id = kUploadReservedBytes,
+                    .name = "quotient_upload_reserved_bytes",
+                    .type = kGauge,
+                    .help = "Room that these still need.",
+                    .is_collected = true});
+  table->push_back({.id = kStoreOpSeconds,
+                    .name = "quotient_storage_op_seconds",
+                    .type = kHistogram,
+                    .labels = {{"op", {"write", "read"}}},
+                    .help = "Job store: time of operations.",
+                    .buckets = kSeconds});
+  table->push_back({.id = kStoreErrors,
+                    .name = "quotient_storage_errors_total",
+                    .labels = {{"op", {"write", "read"}}},
+                    .help = "Job store: operations that failed."});
+  table->push_back({.id = kDiskFreeBytes,
+                    .name = "quotient_disk_free_bytes",
+                    .type = kGauge,
+                    .help = "What the disk of the data folder has free.",
+                    .is_collected = true});
+  table->push_back({.id = kDamagedBlobs,
+                    .name = "quotient_blobs_damaged_total",
+                    .help = "Stored files that were found damaged and set aside."});
+  table->push_back({.id = kJobsRemoved,
+                    .name = "quotient_jobs_removed_total",
+                    .labels = {{"cause", {"age", "space"}}},
+                    .help = "Jobs removed after their end: by age, or for space."});
+  table->push_back({.id = kBlobBytes,
+                    .name = "quotient_blob_bytes",
+                    .type = kGauge,
+                    .help = "Stored files, as of the last round that looked for unused ones (every "
+                            "ten minutes)."});
+  table->push_back({.id = kBlobExcessBytes,
+                    .name = "quotient_blob_excess_bytes",
+                    .type = kGauge,
+                    .help = "What that round found to be too much, and could not remove, since it "
+                            "is needed or was just used."});
+  table->push_back({.id = kBlobsRemoved,
+                    .name = "quotient_blobs_removed_total",
+                    .help = "Stored files removed as unused."});
+  table->push_back({.id = kBlobBytesRemoved,
+                    .name = "quotient_blob_removed_bytes_total",
+                    .help = "Bytes of the stored files that were removed as unused."});
+}
+
+void AddProcess(std::vector<MetricSpec>* table) {
+  table->push_back({.id = kProcessCpuSeconds,
+                    .name = "process_cpu_seconds_total",
+                    .help = "User and system time.",
+                    .is_collected = true});
+  table->push_back({.id = kProcessResidentBytes,
+                    .name = "process_resident_memory_bytes",
+                    .type = kGauge,
+                    .help = "Resident memory.",
+                    .is_collected = true});
+  table->push_back({.id = kProcessOpenFds,
+                    .name = "process_open_fds",
+                    .type = kGauge,
+                    .help = "Open file descriptors.",
+                    .is_collected = true});
+  table->push_back({.id = kProcessMaxFds,
+                    .name = "process_max_fds",
+                    .type = kGauge,
+                    .help = "Limit of open file descriptors.",
+                    .is_collected = true});
+  table->push_back({.id = kProcessStartTime,
+                    .name = "process_start_time_seconds",
+                    .type = kGauge,
+                    .help = "Start of the process, Unix time.",
+                    .is_collected = true});
+}
+
+std::vector<MetricSpec> MakeTable() {
+  std::vector<MetricSpec> table;
+  AddServer(&table);
+  AddCalls(&table);
+  AddJobs(&table);
+  AddProcesses(&table);
+  AddStorage(&table);
+  AddProcess(&table);
+  return table;
+}
 
 }  // namespace
 
-const MetricSpec& Spec(MetricId id) { return kTable[static_cast<int>(id)]; }
+const MetricSpec& Spec(MetricId id) { return AllMetrics()[static_cast<size_t>(id)]; }
 
-std::span<const MetricSpec> AllMetrics() { return kTable; }
+std::span<const MetricSpec> AllMetrics() {
+  static const auto& table = *new std::vector<MetricSpec>(MakeTable());
+  return table;
+}
+
+std::vector<SeriesValues> SeriesOf(const MetricSpec& spec) {
+  if (!spec.series.empty()) return spec.series;
+  std::vector<SeriesValues> all = {{}};
+  for (const MetricLabel& label : spec.labels) {
+    std::vector<SeriesValues> longer;
+    for (const SeriesValues& values : all) {
+      for (const std::string& value : label.values) {
+        longer.push_back(values);
+        longer.back().push_back(value);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
 
 }  // namespace quotient::ops

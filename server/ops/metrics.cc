@@ -7,41 +7,45 @@
 namespace quotient::ops {
 namespace {
 
-// Cover the range from a local database commit to a long search.
-const prometheus::Histogram::BucketBoundaries kSecondsBuckets = {
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800};
+template <typename Values>
+std::map<std::string, std::string> LabelsOf(const MetricSpec& spec, const Values& values) {
+  std::map<std::string, std::string> labels;
+  auto value = values.begin();
+  for (const MetricLabel& label : spec.labels) labels.emplace(label.name, std::string(*value++));
+  return labels;
+}
 
-// Whether the metric is read when it is scraped; see collectors.h.
-bool IsCollected(MetricId id) {
-  return id == MetricId::kJobs || id == MetricId::kWatchers || id >= MetricId::kProcessCpuSeconds;
+prometheus::Histogram::BucketBoundaries BucketsOf(const MetricSpec& spec) {
+  return {spec.buckets.begin(), spec.buckets.end()};
 }
 
 }  // namespace
 
 std::map<std::string, std::string> Labels(MetricId id, LabelValues values) {
-  std::map<std::string, std::string> labels;
-  auto value = values.begin();
-  for (const char* name : Spec(id).labels) labels.emplace(name, std::string(*value++));
-  return labels;
+  return LabelsOf(Spec(id), values);
 }
 
 Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
-  for (size_t i = 0; i < AllMetrics().size(); ++i) {
-    const auto id = static_cast<MetricId>(i);
-    if (IsCollected(id)) continue;
-    const MetricSpec& spec = Spec(id);
+  for (const MetricSpec& spec : AllMetrics()) {
+    if (spec.is_collected) continue;
     const auto build = [&](auto builder) {
       return &builder.Name(spec.name).Help(spec.help).Register(*registry_);
     };
     switch (spec.type) {
       case MetricType::kCounter:
-        counters_[id] = build(prometheus::BuildCounter());
+        counters_[spec.id] = build(prometheus::BuildCounter());
+        for (const SeriesValues& values : SeriesOf(spec)) {
+          counters_[spec.id]->Add(LabelsOf(spec, values));
+        }
         break;
       case MetricType::kGauge:
-        gauges_[id] = build(prometheus::BuildGauge());
+        gauges_[spec.id] = build(prometheus::BuildGauge());
         break;
       case MetricType::kHistogram:
-        histograms_[id] = build(prometheus::BuildHistogram());
+        histograms_[spec.id] = build(prometheus::BuildHistogram());
+        for (const SeriesValues& values : SeriesOf(spec)) {
+          histograms_[spec.id]->Add(LabelsOf(spec, values), BucketsOf(spec));
+        }
         break;
     }
   }
@@ -55,8 +59,8 @@ void Metrics::Set(MetricId id, LabelValues labels, double value) {
   gauges_.at(id)->Add(Labels(id, labels)).Set(value);
 }
 
-void Metrics::Observe(MetricId id, LabelValues labels, double seconds) {
-  histograms_.at(id)->Add(Labels(id, labels), kSecondsBuckets).Observe(seconds);
+void Metrics::Observe(MetricId id, LabelValues labels, double value) {
+  histograms_.at(id)->Add(Labels(id, labels), BucketsOf(Spec(id))).Observe(value);
 }
 
 }  // namespace quotient::ops

@@ -2,7 +2,7 @@
 
 // The current values of the metrics in metric_table.h.
 //
-//   metrics.Add(MetricId::kJobResults, {"improved"});
+//   metrics.Add(MetricId::kUploads, {"committed"});
 //   metrics.Observe(MetricId::kJobQueueSeconds, {}, seconds);
 
 #include <prometheus/registry.h>
@@ -22,14 +22,15 @@ using LabelValues = std::initializer_list<absl::string_view>;
 
 std::map<std::string, std::string> Labels(MetricId id, LabelValues values);
 
-// Thread-safe.
+// Thread-safe. Counters and histograms whose label values the table knows are there from the start,
+// at zero; others once they are counted, be it by 0. A gauge is there once it is set.
 class Metrics {
  public:
   Metrics();
 
   void Add(MetricId id, LabelValues labels, double amount = 1);
   void Set(MetricId id, LabelValues labels, double value);
-  void Observe(MetricId id, LabelValues labels, double seconds);
+  void Observe(MetricId id, LabelValues labels, double value);
 
   const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
 

@@ -3,6 +3,21 @@
 #include <utility>
 
 namespace quotient::ops {
+namespace {
+
+const char* NameOf(Readiness::Obstacle obstacle) {
+  switch (obstacle) {
+    case Readiness::Obstacle::kStarting:
+      return "starting";
+    case Readiness::Obstacle::kStorage:
+      return "storage";
+    case Readiness::Obstacle::kDraining:
+      return "draining";
+  }
+  return "";
+}
+
+}  // namespace
 
 Readiness::Readiness(Metrics* metrics) : metrics_(*metrics) {
   absl::MutexLock lock(&mutex_);
@@ -25,9 +40,11 @@ void Readiness::Set(Obstacle obstacle, bool present) {
   Publish();
 }
 
-bool Readiness::ready() const {
+std::vector<std::string> Readiness::obstacles() const {
   absl::MutexLock lock(&mutex_);
-  return obstacles_.empty();
+  std::vector<std::string> names;
+  for (const Obstacle obstacle : obstacles_) names.emplace_back(NameOf(obstacle));
+  return names;
 }
 
 void Readiness::Publish() {

@@ -1,10 +1,12 @@
 #pragma once
 
-// Whether the server is ready for jobs: what stands against it, the metric and the health service
-// that tell so.
+// Whether the server is ready for jobs: what stands against it. The metrics, the health service and
+// the page /readyz tell so.
 
 #include <functional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -27,7 +29,9 @@ class Readiness {
   // `tell` is told now, and at each change, whether the server is ready.
   void TellTo(std::function<void(bool ready)> tell) ABSL_LOCKS_EXCLUDED(mutex_);
   void Set(Obstacle obstacle, bool present) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool ready() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The names of what stands against it now: "starting", "storage", "draining". None if the server
+  // is ready.
+  std::vector<std::string> obstacles() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

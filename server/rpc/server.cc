@@ -81,6 +81,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   }
   server->address_ = WithPort(settings.listen, port);
   server->SetServing(false);
+  server->server_->GetHealthCheckService()->SetServingStatus("live", true);
   return server;
 }
 
@@ -89,7 +90,7 @@ GrpcServer::~GrpcServer() {
 }
 
 void GrpcServer::SetServing(bool serving) {
-  server_->GetHealthCheckService()->SetServingStatus(serving);
+  server_->GetHealthCheckService()->SetServingStatus("", serving);
 }
 
 void GrpcServer::Shutdown(absl::Duration grace) {

@@ -44,7 +44,8 @@ class GrpcServer {
   // The address to which clients connect: the requested host and the port in use.
   const std::string& address() const { return address_; }
 
-  // Sets the answer of the health service (grpc.health.v1).
+  // Sets the answer of the health service (grpc.health.v1) for the service "", which stands for the
+  // server as a whole. That for "live" is SERVING while the server answers at all.
   void SetServing(bool serving);
 
   // Accepts no more calls, gives those in progress the time `grace` to end, then cancels them.

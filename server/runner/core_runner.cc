@@ -41,7 +41,8 @@ class CoreRunner {
       : blobs_(*tools.blobs),
         devices_(*tools.devices),
         rule_store_(tools.rule_store),
-        clock_(*tools.clock) {}
+        clock_(*tools.clock),
+        on_report_(tools.on_report) {}
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
                                       ProgressSink* progress, CheckpointSlot* checkpoint) const {
@@ -68,7 +69,9 @@ class CoreRunner {
         optimize::Optimize(model.files, options, environment, stop, progress);
     QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
     QUOTIENT_RETURN_IF_ERROR(result.status());
-    return Store(*result, device);
+    QUOTIENT_ASSIGN_OR_RETURN(jobs::JobResult stored, Store(*result, device));
+    on_report_(result->report);
+    return stored;
   }
 
   absl::StatusOr<optimize::Validation> Validate(const jobs::JobSpec& spec) const {
@@ -168,6 +171,7 @@ class CoreRunner {
   optimize::Devices& devices_;
   const timing::RuleStore* const rule_store_;  // May be null.
   const Clock& clock_;
+  const std::function<void(const report::Report&)> on_report_;
 };
 
 }  // namespace

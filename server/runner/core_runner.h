@@ -3,6 +3,7 @@
 // Reads a job's blobs, calls core/optimize, and stores the results as blobs. core_runner.cc is the
 // only file of the server that runs the optimizer.
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -12,6 +13,7 @@
 #include "core/base/stop.h"
 #include "core/optimize/validate.h"
 #include "core/report/comparison.h"
+#include "core/report/report.h"
 #include "core/timing/rule_store.h"
 #include "server/jobs/blob_store.h"
 #include "server/jobs/job.h"
@@ -22,12 +24,15 @@ class Devices;
 
 namespace quotient::runner {
 
-// All are borrowed. Budgets, phases and the deadlines of StopConditions must all go by `clock`.
+// All pointers are borrowed. Budgets, phases and the deadlines of StopConditions must all go by
+// `clock`.
 struct CoreTools {
   jobs::BlobStore* blobs;
   optimize::Devices* devices;
   const timing::RuleStore* rule_store;  // Jobs leave what their rules did there. May be null.
   const Clock* clock;
+  // Is told the report of a job when the result is stored.
+  std::function<void(const report::Report&)> on_report = [](const auto&) {};
 };
 
 // Optimizes the job's model. Returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs,

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -76,7 +77,7 @@ class Process {
   ~Process() {
     channel_.Close();
     child_->End(kClosedSeconds);
-    settings_.on_end(child_->pid());
+    settings_.on_end({.pid = child_->pid(), .fate = fate_, .memory_bytes = memory_bytes_});
   }
 
   // POISONED if the process does not take the message.
@@ -116,6 +117,7 @@ class Process {
         channel_(std::move(socket), kMostMessageBytes) {}
 
   absl::Status Died() {
+    fate_ = ProcessFate::kDied;
     const std::string what = TextOf(child_->End(kLastSeconds));
     return has_begun_ ? Poisoned(what) : NotStarted(settings_.program, what);
   }
@@ -136,6 +138,8 @@ class Process {
 
   // Lets the process end before the next one starts, which it would disturb.
   v1::Ended Finished(const v1::Ended& ended) {
+    LookAtMemory();
+    fate_ = ended.status().code() == 0 ? ProcessFate::kOk : ProcessFate::kError;
     child_->End(kLastSeconds);
     return ended;
   }
@@ -144,17 +148,26 @@ class Process {
     const int64_t now_ns = Clock::System().NowNs();
     if (now_ns - memory_look_ns_ < kMemoryLookNs) return absl::OkStatus();
     memory_look_ns_ = now_ns;
-    if (child_->AnonymousBytes() <= settings_.most_bytes) return absl::OkStatus();
+    if (LookAtMemory() <= settings_.most_bytes) return absl::OkStatus();
     child_->Kill();
     return Poisoned(absl::StrCat("took more than ", settings_.most_bytes >> 20, " MiB of memory"));
+  }
+
+  // Returns what the process takes now.
+  int64_t LookAtMemory() {
+    const int64_t bytes = child_->AnonymousBytes();
+    memory_bytes_ = std::max(memory_bytes_, bytes);
+    return bytes;
   }
 
   const ProcessSettings& settings_;
   jobs::AwakeClock awake_;
   const std::unique_ptr<os::ChildProcess> child_;
   os::MessageChannel channel_;
-  bool has_begun_ = false;  // Whether it has sent anything.
+  bool has_begun_ = false;                   // Whether it has sent anything.
+  ProcessFate fate_ = ProcessFate::kKilled;  // Unless it ends by itself.
   int64_t memory_look_ns_ = 0;
+  int64_t memory_bytes_ = 0;  // The most that was seen.
 };
 
 // Passes on what the token says: that the job is to finish, or is cancelled, which gives the
@@ -218,6 +231,7 @@ class ProcessRunner : public worker::JobRunner {
                                       checkpoint->Save(event.checkpoint());
                                     }
                                   }));
+    settings_.on_figures(ended.figures());
     QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
     return jobs::FromProto(ended.result());
   }

@@ -12,13 +12,14 @@
 #include "core/base/clock.h"
 #include "core/optimize/options.h"
 #include "core/os/environment.h"
+#include "server/runner/process_end.h"
 #include "server/runner/runner.pb.h"
 #include "server/worker/job_runner.h"
 
 namespace quotient::runner {
 
 // The version of the messages.
-inline constexpr int kProtocol = 3;
+inline constexpr int kProtocol = 4;
 
 // Checkpoints are in messages.
 inline constexpr uint32_t kMostMessageBytes = 256 << 20;
@@ -46,9 +47,11 @@ struct ProcessSettings {
   std::function<std::string(const optimize::Options&)> fingerprint_of = [](const auto&) {
     return std::string();
   };
-  // These are called from any thread: when a blob was found damaged, and when a process has ended.
+  // These are called from any thread: when a blob was found damaged, when a run has told what it
+  // has done, and when a process has ended.
   std::function<void()> on_damage = [] {};
-  std::function<void(int pid)> on_end = [](int /*pid*/) {};
+  std::function<void(const v1::Figures&)> on_figures = [](const auto&) {};
+  std::function<void(const ProcessEnd&)> on_end = [](const auto&) {};
 };
 
 // Borrows the clock, by which silence is measured. Beside what the job's process returns, Run

@@ -31,6 +31,8 @@
 #include "proto/wire/status.h"
 #include "server/jobs/convert.h"
 #include "server/runner/core_runner.h"
+#include "server/runner/counted_timings.h"
+#include "server/runner/figures.h"
 #include "server/runner/process_runner.h"
 #include "server/runner/runner.pb.h"
 #include "server/store/disk/blob_store.h"
@@ -115,7 +117,8 @@ class Workplace {
   static absl::StatusOr<std::unique_ptr<Workplace>> Open(const v1::Setup& setup, Events* events) {
     QUOTIENT_RETURN_IF_ERROR(CheckBuild(setup));
     QUOTIENT_ASSIGN_OR_RETURN(auto timings, timing::OpenFileStore(setup.timings_path()));
-    return std::unique_ptr<Workplace>(new Workplace(setup, std::move(timings), events));
+    return std::unique_ptr<Workplace>(
+        new Workplace(setup, NewCountedTimings(std::move(timings)), events));
   }
 
   CoreTools tools() {
@@ -125,6 +128,7 @@ class Workplace {
             .clock = &Clock::System()};
   }
   const timing::Lane& lane() const { return lane_; }
+  TimingCounts timing_counts() const { return timings_->counts(); }
 
   // DEVICE_LOST if the server takes the job's device for another one than it is here: a library or
   // a driver was replaced since the server was started, and it would file results under the wrong
@@ -155,7 +159,7 @@ class Workplace {
                                   "), which has to be started anew"));
   }
 
-  Workplace(const v1::Setup& setup, std::unique_ptr<timing::TimingStore> timings, Events* events)
+  Workplace(const v1::Setup& setup, std::unique_ptr<CountedTimings> timings, Events* events)
       : timings_(std::move(timings)),
         rules_(setup.rules_path()),
         lane_(setup.lane_path()),
@@ -173,7 +177,7 @@ class Workplace {
               events->Send(event);
             })) {}
 
-  const std::unique_ptr<timing::TimingStore> timings_;
+  const std::unique_ptr<CountedTimings> timings_;
   const timing::RuleStore rules_;
   timing::Lane lane_;
   optimize::Devices devices_;
@@ -225,15 +229,20 @@ double MostSeconds(const jobs::Job& job, double allowed) {
 }
 
 absl::StatusOr<jobs::JobResult> Serve(const v1::Run& run, Workplace& workplace,
-                                      const CancelToken& token, Events* events) {
+                                      const CancelToken& token, Events* events,
+                                      v1::Figures* figures) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(run.job()));
   QUOTIENT_RETURN_IF_ERROR(workplace.CheckDevice(job.spec.options, run.device_fingerprint()));
   const StopCondition stop =
       StopCondition::Within(&token, Clock::System(), MostSeconds(job, run.most_seconds()));
   SentProgress progress(events);
   SentCheckpoint checkpoint(run, events);
-  return RunJob(workplace.tools(), job, stop, &progress,
-                run.keeps_checkpoints() ? &checkpoint : nullptr);
+  CoreTools tools = workplace.tools();
+  tools.on_report = [figures](const report::Report& report) { AddReport(report, figures); };
+  absl::StatusOr<jobs::JobResult> result =
+      RunJob(tools, job, stop, &progress, run.keeps_checkpoints() ? &checkpoint : nullptr);
+  AddTimings(workplace.timing_counts(), workplace.lane().waited_seconds(), figures);
+  return result;
 }
 
 absl::StatusOr<std::string> Serve(const v1::Inspect& inspect, Workplace& workplace) {
@@ -272,8 +281,9 @@ absl::StatusOr<quotient::v1::VerifyResultResponse> Serve(const v1::Verify& verif
 absl::Status Answer(const v1::Request& request, Workplace& workplace, const CancelToken& token,
                     Events* events, v1::Ended* ended) {
   if (request.has_run()) {
-    QUOTIENT_ASSIGN_OR_RETURN(const jobs::JobResult result,
-                              Serve(request.run(), workplace, token, events));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const jobs::JobResult result,
+        Serve(request.run(), workplace, token, events, ended->mutable_figures()));
     *ended->mutable_result() = jobs::ToProto(result);
     return absl::OkStatus();
   }

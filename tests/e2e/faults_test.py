@@ -183,6 +183,7 @@ class FaultsTest(harness.TestCase):
             harness.read_until(watcher.stdout, "storage_down")
             self.assertIn("quotient_storage_up 0\n", server.metrics())
             self.assertIn("quotient_ready 0\n", server.metrics())
+            self.assertEqual(server.page("/readyz"), (503, "storage\n"))
             server.stop()
             server.flags = ()
             server.start()

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 BIN = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"])
@@ -54,9 +55,16 @@ class Server:
 
     def metrics(self):
         """The page that Prometheus reads; of a server with --metrics-listen."""
-        url = re.findall(r"metrics on (\S+)", self.log.read_text())[-1]
-        with urllib.request.urlopen(url, timeout=30) as page:
-            return page.read().decode()
+        return self.page("/metrics")[1]
+
+    def page(self, path):
+        """The status and the text of a page; of a server with --metrics-listen."""
+        url = re.findall(r"metrics on (\S+)/metrics", self.log.read_text())[-1] + path
+        try:
+            with urllib.request.urlopen(url, timeout=30) as page:
+                return page.status, page.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def kill(self):
         """The processes of its jobs end with it, which may take a moment."""

@@ -32,17 +32,43 @@ class OperationsTest(harness.TestCase):
     def metrics_url(self, server):
         return re.search(r"metrics on (\S+)", server.log.read_text())[1]
 
+    def promtool_accepts(self, page):
+        check = subprocess.run([TOOLS / "promtool", "check", "metrics"], input=page, text=True,
+                               capture_output=True, timeout=60, check=False)
+        self.assertEqual((check.returncode, check.stdout + check.stderr), (0, ""))
+
+    def test_a_fresh_server_has_all_metrics_at_zero(self):
+        page = self.serve("--metrics-listen", "127.0.0.1:0").metrics()
+        self.promtool_accepts(page)
+        for line in ('quotient_jobs_submitted_total{disposition="new"} 0',
+                     'quotient_jobs_finished_total{reason="POISONED",state="failed"} 0',
+                     'quotient_job_run_seconds_bucket{phase="search",le="3600"} 0',
+                     'quotient_timing_measurements_total{outcome="noisy"} 0',
+                     'quotient_checkpoints_total{outcome="failed"} 0',
+                     'grpc_server_handled_total{grpc_code="Canceled",grpc_method="WatchJob",'
+                     'grpc_service="quotient.v1.OptimizerService",grpc_type="server_stream"} 0',
+                     "quotient_queue_oldest_age_seconds 0",
+                     "quotient_leases 0"):
+            self.assertIn("\n" + line + "\n", page)
+        self.assertRegex(page, r"\nquotient_disk_free_bytes [1-9]")
+        # All that the page in the documentation lists is there, but for what only a job brings.
+        described = (pathlib.Path(__file__).parents[2] / "deploy" / "METRICS.md").read_text()
+        names = set(re.findall(r"^\| `(\w+)` \|", described, re.MULTILINE))
+        served = set(re.findall(r"^# TYPE (\w+) ", page, re.MULTILINE))
+        self.assertLessEqual(served, names)
+        self.assertLessEqual(names - served, {"quotient_job_result_total", "quotient_blob_bytes",
+                                         "quotient_blob_excess_bytes"})
+
     def test_metrics_are_well_formed_and_count(self):
         server = self.serve("--metrics-listen", "127.0.0.1:0")
         onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")
         self.assert_code(self.quotient("optimize", "m.onnx", "-o", "o.onnx", "--budget", "1s"), 0)
         page = server.metrics()
-        check = subprocess.run([TOOLS / "promtool", "check", "metrics"], input=page, text=True,
-                               capture_output=True, timeout=60, check=False)
-        self.assertEqual((check.returncode, check.stdout + check.stderr), (0, ""))
+        self.promtool_accepts(page)
         for line in ('quotient_jobs_submitted_total{disposition="new"} 1',
                      'quotient_jobs{state="succeeded"} 1',
                      'quotient_uploads_total{outcome="committed"} 1',
+                     "quotient_job_gain_ratio_count 1",
                      "quotient_ready 1"):
             self.assertIn(line + "\n", page)
         self.assertRegex(page, r'quotient_job_result_total\{device="onnxruntime",library="ONNX Runtime 1\.'
@@ -50,6 +76,20 @@ class OperationsTest(harness.TestCase):
         self.assertRegex(page, r'grpc_server_handled_total\{grpc_code="OK",[^}]*SubmitJob')
         self.assertRegex(page, r'quotient_job_run_seconds_count\{phase="search"\} 1')
         self.assertRegex(page, r"process_resident_memory_bytes \d")
+        self.assertRegex(page, r'quotient_job_processes_total\{end="ok"\} [1-9]')
+        self.assertRegex(page, r"\nquotient_job_process_memory_bytes_count [1-9]")
+        self.assertRegex(page, r"\nquotient_search_enodes_total [1-9]")
+
+    def test_a_server_that_serves_is_live_and_ready(self):
+        server = self.serve("--metrics-listen", "127.0.0.1:0")
+        self.assertEqual(server.page("/livez"), (200, "live\n"))
+        self.assertEqual(server.page("/readyz"), (200, "ready\n"))
+        self.assertEqual(server.page("/")[0], 404)
+
+    def test_the_page_of_metrics_is_printed(self):
+        printed = subprocess.run([harness.BIN / "quotientd", "--metrics-page"], capture_output=True,
+                                 text=True, timeout=60, check=True)
+        self.assertIn("| `quotient_leases` | gauge |", printed.stdout)
 
     def test_prometheus_scrapes_it(self):
         server = self.serve("--metrics-listen", "127.0.0.1:0")
@@ -113,6 +153,8 @@ class OperationsTest(harness.TestCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
         self.assertIn("quotient_draining 1\n", server.metrics())
+        self.assertEqual(server.page("/readyz"), (503, "draining\n"))
+        self.assertEqual(server.page("/livez"), (200, "live\n"))
         self.assert_code(self.quotient("jobs"), 0)
         # A second signal does not wait.
         self.assertEqual(server.stop(), -signal.SIGTERM)

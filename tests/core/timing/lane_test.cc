@@ -78,6 +78,20 @@ TEST(LaneTest, LanesWithOneFileTakeTurns) {
   use(other);
 }
 
+TEST(LaneTest, TimeInWhichAnotherLaneHasItsTurnIsCounted) {
+  const testing::TempDir dir;
+  Lane one(dir / "LANE");
+  Lane other(dir / "LANE");
+  std::jthread waiting;
+  one.Run([&] {
+    waiting = std::jthread([&] { other.Run([] {}); });
+    while (!other.waits()) std::this_thread::yield();
+    EXPECT_EQ(other.waited_seconds(), 0);
+  });
+  waiting.join();
+  EXPECT_GT(other.waited_seconds(), 0);
+}
+
 TEST(LaneTest, WithoutAFileItWorksAlone) {
   Lane lane("/no/such/folder/LANE");
   bool ran = false;

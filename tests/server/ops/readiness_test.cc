@@ -18,13 +18,16 @@ TEST(ReadinessTest, TheServerIsReadyWhileNothingStandsAgainstIt) {
   Metrics metrics;
   Readiness readiness(&metrics);
   std::vector<bool> told;
+  EXPECT_THAT(readiness.obstacles(), ElementsAre("starting"));
   readiness.TellTo([&told](bool ready) { told.push_back(ready); });
   readiness.Set(Obstacle::kStarting, false);
+  EXPECT_THAT(readiness.obstacles(), ElementsAre());
   readiness.Set(Obstacle::kStorage, true);
   readiness.Set(Obstacle::kDraining, true);
+  EXPECT_THAT(readiness.obstacles(), ElementsAre("storage", "draining"));
   readiness.Set(Obstacle::kStorage, false);
   EXPECT_THAT(told, ElementsAre(false, true, false, false, false));
-  EXPECT_FALSE(readiness.ready());
+  EXPECT_THAT(readiness.obstacles(), ElementsAre("draining"));
 }
 
 TEST(ReadinessTest, MetricsSayWhatStandsAgainstIt) {

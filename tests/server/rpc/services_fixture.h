@@ -65,11 +65,13 @@ class ServicesTest : public testing::ServerTest {
     return seen;
   }
 
-  // Calls a method by its path, with an empty request.
-  grpc::Status Call(const char* path, google::protobuf::MessageLite* response) {
+  // Calls a method by its path, with a request whose first field is `text`.
+  grpc::Status Call(const char* path, google::protobuf::MessageLite* response,
+                    const std::string& text = "") {
     const auto channel = grpc::CreateChannel(address(), grpc::InsecureChannelCredentials());
     grpc::ClientContext context;
-    const google::protobuf::StringValue request;
+    google::protobuf::StringValue request;
+    request.set_value(text);
     const grpc::internal::RpcMethod method(path, grpc::internal::RpcMethod::NORMAL_RPC);
     return grpc::internal::BlockingUnaryCallImpl<google::protobuf::MessageLite,
                                                  google::protobuf::MessageLite>(

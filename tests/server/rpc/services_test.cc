@@ -429,15 +429,16 @@ TEST_F(ServicesTest, ModelsAreInspected) {
 
 // The bodies of grpc.health.v1 are not installed; wrappers of the same wire form take their place.
 TEST_F(ServicesTest, HealthFollowsTheServersReadiness) {
-  const auto check = [&] {
+  const auto check = [&](const std::string& service = "") {
     google::protobuf::Int32Value serving;
-    const grpc::Status status = Call("/grpc.health.v1.Health/Check", &serving);
+    const grpc::Status status = Call("/grpc.health.v1.Health/Check", &serving, service);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return serving.value();
   };
   EXPECT_EQ(check(), 1);  // SERVING
   server_->SetServing(false);
   EXPECT_EQ(check(), 2);  // NOT_SERVING
+  EXPECT_EQ(check("live"), 1);
 }
 
 TEST_F(ServicesTest, CallsAreCountedButTheirNamesAreNotTheCallersToChoose) {
@@ -447,8 +448,12 @@ TEST_F(ServicesTest, CallsAreCountedButTheirNamesAreNotTheCallersToChoose) {
   Submit("model");
   const std::string text = prometheus::TextSerializer().Serialize(metrics_.registry()->Collect());
   EXPECT_THAT(text, Not(HasSubstr("made.up")));
-  EXPECT_THAT(text, HasSubstr("grpc_server_started_total{grpc_method=\"SubmitJob\","
-                              "grpc_service=\"quotient.v1.OptimizerService\"} 1"));
+  EXPECT_THAT(text,
+              HasSubstr("grpc_server_started_total{grpc_method=\"SubmitJob\","
+                        "grpc_service=\"quotient.v1.OptimizerService\",grpc_type=\"unary\"} 1"));
+  EXPECT_THAT(text,
+              HasSubstr("grpc_server_handled_total{grpc_code=\"OK\",grpc_method=\"SubmitJob\","
+                        "grpc_service=\"quotient.v1.OptimizerService\",grpc_type=\"unary\"} 1"));
   EXPECT_THAT(text, HasSubstr("grpc_service=\"grpc.health.v1.Health\""));
 }
 

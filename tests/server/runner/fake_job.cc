@@ -119,6 +119,7 @@ class FakeJob {
     v1::Event last;
     *last.mutable_ended()->mutable_result() = jobs::ToProto(
         jobs::JobResult{.model = BlobId::Of("model"), .engine_version = run.job().name()});
+    last.mutable_ended()->mutable_figures()->set_simulations(12);
     return End(absl::OkStatus(), last);
   }
 

@@ -140,9 +140,31 @@ TEST_F(ProcessRunnerTest, WhoWaitsForAnotherJobDoesNotHang) {
 
 TEST_F(ProcessRunnerTest, WhatAKilledProcessLeavesCanBeRemoved) {
   int ended = 0;
-  settings_.on_end = [&ended](int pid) { ended = pid; };
+  settings_.on_end = [&ended](const ProcessEnd& end) { ended = end.pid; };
   EXPECT_FALSE(Run("crash").ok());
   EXPECT_GT(ended, 0);
+}
+
+TEST_F(ProcessRunnerTest, HowAProcessHasEndedIsTold) {
+  ProcessEnd ended;
+  settings_.on_end = [&ended](const ProcessEnd& end) { ended = end; };
+  EXPECT_OK(Run("waits"));  // For long enough that its memory is looked at.
+  EXPECT_EQ(ended.fate, ProcessFate::kOk);
+  EXPECT_GT(ended.memory_bytes, 0);
+  EXPECT_FALSE(Run("wrong").ok());
+  EXPECT_EQ(ended.fate, ProcessFate::kError);
+  EXPECT_FALSE(Run("crash").ok());
+  EXPECT_EQ(ended.fate, ProcessFate::kDied);
+  settings_.silent_seconds = 0.2;
+  EXPECT_FALSE(Run("hang").ok());
+  EXPECT_EQ(ended.fate, ProcessFate::kKilled);
+}
+
+TEST_F(ProcessRunnerTest, WhatARunHasDoneIsTold) {
+  int64_t simulations = 0;
+  settings_.on_figures = [&](const v1::Figures& figures) { simulations += figures.simulations(); };
+  EXPECT_OK(Run("works"));
+  EXPECT_EQ(simulations, 12);
 }
 
 TEST_F(ProcessRunnerTest, DamagedBlobsAreCounted) {
