@@ -35,6 +35,7 @@ runner::v1::Setup SetupOf(const config::ServerFlags& flags, const Stores& stores
   setup.set_min_free_bytes(flags.min_free_bytes);
   setup.set_jobs_at_once(static_cast<int32_t>(flags.workers));
   setup.set_takes_precedence(!flags.no_precedence);
+  setup.set_has_sandbox(!flags.no_sandbox);
   setup.set_log_level(flags.log_level);
   setup.set_engine_version(std::string(optimize::EngineVersion()));
   return setup;

@@ -3,7 +3,7 @@
 #   absl::*  gRPC::grpc++  protobuf::libprotobuf  SQLite::SQLite3  OpenSSL::Crypto
 #   prometheus-cpp::core  civetweb::civetweb  spdlog::spdlog  nlohmann_json::nlohmann_json
 #   ONNX::onnx  DNNL::dnnl  GTest::gtest  GTest::gmock  benchmark::benchmark  ZLIB::ZLIB
-#   Threads::Threads  PkgConfig::CBC
+#   Threads::Threads  PkgConfig::CBC  PkgConfig::SECCOMP
 
 if(DEFINED ENV{QUOTIENT_DEPS})
   set(quotient_deps $ENV{QUOTIENT_DEPS})
@@ -39,6 +39,7 @@ find_package(ONNX CONFIG REQUIRED)
 find_package(dnnl CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 if(QUOTIENT_TESTS)
   find_package(GTest CONFIG REQUIRED)
   find_package(benchmark CONFIG REQUIRED)

@@ -77,6 +77,10 @@ const Flag kFlags[] = {
      "permits that"},
     {"metrics-page", nullptr, &ServerFlags::metrics_page,
      "print a page that describes all metrics and exit"},
+    {"no-sandbox", nullptr, &ServerFlags::no_sandbox,
+     "processes of jobs may make all system calls; else those that have no use for models fail, "
+     "such "
+     "as for network sockets"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},
     {"version", nullptr, &ServerFlags::version, "print the version and exit"},
 };

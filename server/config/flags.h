@@ -37,6 +37,7 @@ struct ServerFlags {
   int64_t drain_seconds = 20;
   std::string onnxruntime;
   bool no_precedence = false;
+  bool no_sandbox = false;
   bool metrics_page = false;
   bool help = false;
   bool version = false;

@@ -35,6 +35,7 @@
 #include "server/runner/figures.h"
 #include "server/runner/process_runner.h"
 #include "server/runner/runner.pb.h"
+#include "server/runner/sandbox.h"
 #include "server/store/disk/blob_store.h"
 
 namespace quotient::runner {
@@ -323,6 +324,11 @@ int Serve(os::MessageChannel& channel) {
   Log().set_level(spdlog::level::from_str(request.setup().log_level()));
   Log().flush_on(spdlog::level::info);
   os::DivideMemory(request.setup().jobs_at_once());
+
+  if (request.setup().has_sandbox()) {
+    const absl::Status entered = EnterSandbox();
+    if (!entered.ok()) Log().warn("no sandbox: {}", std::string(entered.message()));
+  }
 
   // These and the thread live until the process ends.
   auto& events = *new Events(&channel);

@@ -69,6 +69,8 @@ CONFINED = [
      "the solvers of COIN-OR are known to core/extract only"),
     (re.compile(r"prometheus/"), ("server/ops/", "tests/"),
      "the Prometheus client is known to server/ops only"),
+    (re.compile(r"seccomp\.h$"), ("server/runner/",),
+     "system call filters are known to server/runner only"),
     (re.compile(r"(civetweb|CivetServer)\.h$"), ("server/ops/", "tests/"),
      "the HTTP server is known to server/ops only"),
 ]
