@@ -37,6 +37,7 @@ runner::v1::Setup SetupOf(const config::ServerFlags& flags, const Stores& stores
   setup.set_takes_precedence(!flags.no_precedence);
   setup.set_has_sandbox(!flags.no_sandbox);
   setup.set_log_level(flags.log_level);
+  setup.set_log_format(flags.log_format);
   setup.set_engine_version(std::string(optimize::EngineVersion()));
   return setup;
 }

@@ -36,6 +36,7 @@
 #include "core/os/random_id.h"
 #include "server/chores.h"
 #include "server/config/flags.h"
+#include "server/config/log_format.h"
 #include "server/job_processes.h"
 #include "server/jobs/admission.h"
 #include "server/jobs/checkpoints.h"
@@ -362,6 +363,7 @@ int Main(int argc, char** argv) {
     std::fputs(ops::MetricsPage().c_str(), stdout);
     return EXIT_SUCCESS;
   }
+  config::SetLogFormat(flags->log_format);
   Log().set_level(spdlog::level::from_str(flags->log_level));
   Log().flush_on(spdlog::level::info);
   const sigset_t signals = BlockSignals();

@@ -36,6 +36,8 @@ const Flag kFlags[] = {
      "free one; default: none of these"},
     {"workers", "N", &ServerFlags::workers, "jobs that run at once"},
     {"log-level", "LEVEL", &ServerFlags::log_level, "debug, info, warn or error"},
+    {"log-format", "FORMAT", &ServerFlags::log_format,
+     "text, or json: an object per line, with the ids of the job and of its trace"},
     {"max-queued-jobs", "N", &ServerFlags::max_queued_jobs, "more are turned away"},
     {"max-queued-jobs-per-client", "N", &ServerFlags::max_queued_jobs_per_client,
      "those of one machine"},
@@ -115,6 +117,9 @@ absl::Status Validate(const ServerFlags& flags) {
                            "max-uploads-per-client", "max-watches", "max-watches-per-client"}) {
     const auto field = std::get<int64_t ServerFlags::*>(FindFlag(name)->field);
     if (flags.*field > std::numeric_limits<int>::max()) return Invalid(name, "too large");
+  }
+  if (flags.log_format != "text" && flags.log_format != "json") {
+    return Invalid("log-format", "text or json");
   }
   for (const char* level : {"debug", "info", "warn", "error"}) {
     if (flags.log_level == level) return absl::OkStatus();

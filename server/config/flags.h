@@ -18,6 +18,7 @@ struct ServerFlags {
   std::string metrics_listen;
   int64_t workers = 1;
   std::string log_level = "info";
+  std::string log_format = "text";
   int64_t max_queued_jobs = 1000;
   int64_t max_queued_jobs_per_client = 500;
   int64_t max_blob_bytes = int64_t{16} << 30;

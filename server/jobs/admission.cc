@@ -140,7 +140,10 @@ absl::StatusOr<std::optional<Job>> Admission::FindEarlier(JobTransaction& store,
 }
 
 absl::StatusOr<Job> Admission::NewJob(const SubmitRequest& request) const {
-  Job job{.spec = request.spec, .policy = request.policy, .client = request.client};
+  Job job{.spec = request.spec,
+          .policy = request.policy,
+          .trace_id = request.trace_id,
+          .client = request.client};
   optimize::Options& options = job.spec.options;
   if (options.threads == 0) options.threads = limits_.default_threads;
   QUOTIENT_ASSIGN_OR_RETURN(const optimize::DeviceIdentity device, dependencies_.identify(options));

@@ -31,7 +31,8 @@ struct SubmitRequest {
   std::string request_id;  // If empty, a repetition counts as another request.
   JobSpec spec;
   JobPolicy policy;
-  std::string client;  // The machine that sent it.
+  std::string trace_id;  // 32 hexadecimal digits, or empty.
+  std::string client;    // The machine that sent it.
   bool skip_cache_lookup = false;
 };
 

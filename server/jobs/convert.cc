@@ -190,6 +190,7 @@ v1::Job ToSummary(const Job& job, const std::optional<Progress>& progress) {
     *message.mutable_start_time() = TimeUtil::MillisecondsToTimestamp(job.start_ms);
   }
   if (job.end_ms > 0) *message.mutable_end_time() = TimeUtil::MillisecondsToTimestamp(job.end_ms);
+  message.set_trace_id(job.trace_id);
   message.set_client(job.client);
   *message.mutable_policy() = ToProto(job.policy);
   if (job.start_by_ms > 0) {
@@ -233,6 +234,7 @@ absl::StatusOr<Job> FromProto(const v1::Job& message) {
   // Version 0.2 wrote none.
   job.use_ms =
       message.has_use_time() ? TimeUtil::TimestampToMilliseconds(message.use_time()) : job.end_ms;
+  job.trace_id = message.trace_id();
   job.client = message.client();
   job.policy = ReadPolicy(message.policy());
   job.start_by_ms = TimeUtil::TimestampToMilliseconds(message.start_by());

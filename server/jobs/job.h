@@ -93,7 +93,8 @@ struct Job {
   std::string id;
   JobSpec spec;
   JobPolicy policy;
-  std::string client;  // The machine in whose turn it runs: one that submitted it.
+  std::string trace_id;  // Of whoever submitted it first, for logs; 32 hexadecimal digits or empty.
+  std::string client;    // The machine in whose turn it runs: one that submitted it.
   // What the device of the options is. Set when the job is accepted, and corrected when it has run:
   // a server that was started anew in between may have another library or another processor.
   std::string device_fingerprint;

@@ -13,6 +13,7 @@
 #include "core/base/status_macros.h"
 #include "proto/wire/options.h"
 #include "proto/wire/time.h"
+#include "server/config/log_format.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/page_token.h"
 #include "server/rpc/peer.h"
@@ -87,13 +88,17 @@ absl::StatusOr<jobs::JobFilter> FilterOf(const v1::ListJobsRequest& message) {
 grpc::Status OptimizerService::SubmitJob(grpc::ServerContext* context,
                                          const v1::SubmitJobRequest* request,
                                          v1::SubmitJobResponse* response) {
-  return Reply(Submit(*request, PeerHost(context->peer())), response);
+  return Reply(Submit(*request, *context), response);
 }
 
 absl::StatusOr<v1::SubmitJobResponse> OptimizerService::Submit(const v1::SubmitJobRequest& message,
-                                                               const std::string& client) {
+                                                               const grpc::ServerContext& context) {
   QUOTIENT_ASSIGN_OR_RETURN(jobs::SubmitRequest request, FromProto(message));
-  request.client = client;
+  request.client = PeerHost(context.peer());
+  const auto traceparent = context.client_metadata().find("traceparent");
+  if (traceparent != context.client_metadata().end()) {
+    request.trace_id = config::TraceIdOf({traceparent->second.data(), traceparent->second.size()});
+  }
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Admitted admitted, admission_.Submit(request));
   v1::SubmitJobResponse response;
   *response.mutable_job() = jobs::ToProto(admitted.job, hub_.LatestProgress(admitted.job.id));

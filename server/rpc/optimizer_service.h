@@ -49,7 +49,7 @@ class OptimizerService final
 
  private:
   absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request,
-                                               const std::string& client);
+                                               const grpc::ServerContext& context);
   absl::StatusOr<v1::Job> Lookup(const v1::LookupResultRequest& request);
   absl::StatusOr<jobs::Job> Find(const std::string& name);
   absl::StatusOr<v1::Job> Get(const v1::GetJobRequest& request);

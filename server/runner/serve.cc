@@ -29,6 +29,7 @@
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
+#include "server/config/log_format.h"
 #include "server/jobs/convert.h"
 #include "server/runner/core_runner.h"
 #include "server/runner/counted_timings.h"
@@ -320,6 +321,11 @@ int Serve(os::MessageChannel& channel) {
   v1::Request request;
   if (!channel.Receive(&message, os::kNever).ok() || !request.ParseFromString(message)) {
     return EXIT_FAILURE;
+  }
+  config::SetLogFormat(request.setup().log_format());
+  if (request.has_run()) {
+    const auto id = jobs::JobIdFromName(request.run().job().name());
+    config::SetLogSubject({.job = id.value_or(""), .trace = request.run().job().trace_id()});
   }
   Log().set_level(spdlog::level::from_str(request.setup().log_level()));
   Log().flush_on(spdlog::level::info);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
+#include "server/config/log_format.h"
 #include "server/worker/lease_keeper.h"
 #include "server/worker/leased_checkpoint.h"
 
@@ -130,6 +131,7 @@ void WorkerPool::Work(int number) {
 
 void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   const jobs::Job& job = claimed.job;
+  const config::LogScope scope({.job = job.id, .trace = job.trace_id});
   Log().info("job {}: attempt {} of model '{}'", job.id, job.attempt, Escaped(job.spec.model_name));
   const int64_t start_ns = dependencies_.clock->NowNs();
   CancelToken token;

@@ -59,6 +59,19 @@ class OperationsTest(harness.TestCase):
         self.assertLessEqual(names - served, {"quotient_job_result_total", "quotient_blob_bytes",
                                          "quotient_blob_excess_bytes"})
 
+    def test_logs_can_be_json(self):
+        server = self.serve("--log-format", "json")
+        onnx.save(models.conv_bn_relu(1), self.folder / "m\x1b[31m.onnx")
+        job = self.quotient("submit", "m\x1b[31m.onnx", "--device", "model:h200").out.strip()
+        self.assert_code(self.quotient("watch", job), 0)
+        self.assertEqual(server.stop(), 0)
+        lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+        self.assertTrue(all({"time", "level", "message"} <= set(line) for line in lines), lines)
+        messages = [line["message"] for line in lines if line.get("job") == job[len("jobs/"):]]
+        self.assertTrue(any("attempt 1" in message for message in messages), lines)
+        self.assertTrue(any("phase search" in message for message in messages), lines)
+        self.assertNotIn("\x1b", server.log.read_text())
+
     def test_metrics_are_well_formed_and_count(self):
         server = self.serve("--metrics-listen", "127.0.0.1:0")
         onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")

@@ -11,6 +11,7 @@ using ::quotient::testing::HasReason;
 TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
   Job job{.id = "abc",
           .policy = {.priority = -3, .queue_ms = 1500, .run_ms = 60'000},
+          .trace_id = "4bf92f3577b34da6a3ce929d0e0e4736",
           .client = "10.0.0.7",
           .device_fingerprint = "cpu; a core",
           .action_key = "key",

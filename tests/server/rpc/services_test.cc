@@ -302,6 +302,19 @@ TEST_F(ServicesTest, AResultIsLookedUpByContent) {
   EXPECT_EQ(found.state(), v1::JOB_STATE_SUCCEEDED);
 }
 
+TEST_F(ServicesTest, AJobHasTheTraceOfWhoeverSubmittedIt) {
+  const auto submit = [&](absl::string_view model, const std::string& traceparent) {
+    grpc::ClientContext context;
+    context.AddMetadata("traceparent", traceparent);
+    v1::SubmitJobResponse response;
+    EXPECT_OK(Status(jobs_stub_->SubmitJob(&context, SubmitRequest(model), &response)));
+    return response.job().trace_id();
+  };
+  const std::string trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  EXPECT_EQ(submit("a", "00-" + trace + "-00f067aa0ba902b7-01"), trace);
+  EXPECT_EQ(submit("b", "nonsense"), "");
+}
+
 TEST_F(ServicesTest, PoliciesOutOfRangeAreRefused) {
   const auto submit = [&](const v1::JobPolicy& policy) {
     v1::SubmitJobRequest request = SubmitRequest("model");
