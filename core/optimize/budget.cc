@@ -100,8 +100,6 @@ bool Budget::IsExceeded() const {
   return clock_.SecondsSince(start_ns_) >= kMostOfJob * whole_seconds_;
 }
 
-bool Budget::IsUsedUp() const { return clock_.SecondsSince(start_ns_) >= whole_seconds_; }
-
 bool Budget::IsCut() const { return Seconds() < whole_seconds_; }
 
 }  // namespace quotient::optimize

@@ -71,8 +71,8 @@ class Budget {
   double Left() const;
   // Whether the job has already taken what it may take at most, had it not been told to finish.
   bool IsExceeded() const;
-  // Whether the budget is used up, or would be had the job not been told to finish.
-  bool IsUsedUp() const;
+  // The budget: the whole of it, or what had passed when the job was told to finish.
+  double Seconds() const;
   // Whether the job was told to finish before its budget was used up.
   bool IsCut() const;
 
@@ -86,8 +86,6 @@ class Budget {
 
   StopCondition Until(double share, const StopCondition& stop) const;
   double SecondsUntil(double share) const;
-  // The budget: the whole of it, or what had passed when the job was told to finish.
-  double Seconds() const;
 
   const Clock& clock_;
   const StopCondition stop_;

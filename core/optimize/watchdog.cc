@@ -10,8 +10,8 @@ namespace {
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(200);
 // How long a call may take when the job has been cancelled.
 constexpr double kSecondsOfCancelled = 1;
-// The same when the budget is used up: half of the budget, since loading a large model takes long,
-// too, and its user gave it time.
+// The same when the budget is used up, or the job was told to finish: half of the budget, or of
+// what had passed by then, since loading a large model takes long, too, and its user gave it time.
 constexpr double kLeastSecondsOfLate = 10;
 constexpr double kShareOfLate = 0.5;
 
@@ -42,10 +42,10 @@ void Watchdog::Watch() {
 
 void Watchdog::Look() const {
   const bool is_cancelled = job_.stop.cancelled();
-  if (!is_cancelled && !job_.budget.IsUsedUp()) return;
+  if (!is_cancelled && job_.budget.Left() > 0) return;
+  const double budget = job_.budget.IsCut() ? job_.budget.Seconds() : job_.options.budget_seconds;
   const double patience =
-      is_cancelled ? kSecondsOfCancelled
-                   : std::max(kLeastSecondsOfLate, kShareOfLate * job_.options.budget_seconds);
+      is_cancelled ? kSecondsOfCancelled : std::max(kLeastSecondsOfLate, kShareOfLate * budget);
   job_.environment.devices->EndHungCalls(job_.options.device, patience);
 }
 

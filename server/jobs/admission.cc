@@ -45,7 +45,8 @@ std::string Payload(const SubmitRequest& request) {
                    request.spec.external_location, "\n", request.spec.model_name);
   const JobPolicy& policy = request.policy;
   if (policy != JobPolicy()) {
-    absl::StrAppend(&content, "\n", policy.priority, " ", policy.queue_ms, " ", policy.run_ms);
+    absl::StrAppend(&content, "\npolicy ", request.spec.model_name.size(), " ", policy.priority,
+                    " ", policy.queue_ms, " ", policy.run_ms);
   }
   return Digest::Of(content).Hex();
 }
@@ -176,7 +177,10 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
   const std::string payload = Payload(request);
   QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> earlier,
                             FindEarlier(store, request.request_id, payload));
-  if (earlier.has_value()) return Admitted{*std::move(earlier), Disposition::kJoined};
+  if (earlier.has_value()) {
+    QUOTIENT_ASSIGN_OR_RETURN(Job job, NoteUse(store, *std::move(earlier)));
+    return Admitted{std::move(job), Disposition::kJoined};
+  }
   QUOTIENT_RETURN_IF_ERROR(job.status());
   QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job->action_key));
   const bool shares =
@@ -213,26 +217,29 @@ absl::StatusOr<Job> Admission::Share(Ledger::Edit& edit, Job job,
 }
 
 absl::StatusOr<Job> Admission::NoteUse(JobTransaction& store, Job job) {
-  if (store.now_ms() - job.use_ms < kUseStepMs) return job;
+  if (!IsTerminal(job.state) || store.now_ms() - job.use_ms < kUseStepMs) return job;
   job.use_ms = store.now_ms();
   QUOTIENT_RETURN_IF_ERROR(store.Put(job));
   return job;
 }
 
 absl::StatusOr<Job> Admission::Get(absl::string_view job_id) {
-  Ledger& ledger = *dependencies_.ledger;
-  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, ledger.store().Get(job_id));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job,
+                            dependencies_.ledger->store().Get(job_id));
   if (!job.has_value()) return JobNotFound(job_id);
-  const bool is_use = job->result.has_value();
-  if (!is_use || dependencies_.clock->UnixMs() - job->use_ms < kUseStepMs) return *job;
-  const absl::Status noted = ledger.Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> found, edit.store().Find(job_id));
+  NoteRead(*job);
+  return *job;
+}
+
+void Admission::NoteRead(const Job& job) const {
+  const bool is_use = job.result.has_value();
+  if (!is_use || dependencies_.clock->UnixMs() - job.use_ms < kUseStepMs) return;
+  const absl::Status noted = dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> found, edit.store().Find(job.id));
     if (!found.has_value()) return absl::OkStatus();
     return NoteUse(edit.store(), *std::move(found)).status();
   });
-  // A disk that takes nothing can still be read.
-  if (!noted.ok()) Log().warn("job {}: use not noted: {}", job->id, std::string(noted.message()));
-  return *job;
+  if (!noted.ok()) Log().warn("job {}: use not noted: {}", job.id, std::string(noted.message()));
 }
 
 absl::StatusOr<bool> Admission::HasBlobs(const JobResult& result) const {
@@ -293,17 +300,13 @@ absl::StatusOr<Job> Admission::Lookup(const JobSpec& spec) {
   QUOTIENT_RETURN_IF_ERROR(CheckSpec(spec));
   QUOTIENT_ASSIGN_OR_RETURN(const Job wanted, NewJob({.spec = spec}));
   QUOTIENT_RETURN_IF_ERROR(DropIncomplete(wanted.action_key));
-  Job found;
-  QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same,
-                              edit.store().FindByActionKey(wanted.action_key));
-    if (!same.has_value() || !HasReusableEnd(*same)) {
-      return MakeError(Reason::kResultNotFound, "no equal job has a result");
-    }
-    QUOTIENT_ASSIGN_OR_RETURN(found, NoteUse(edit.store(), *std::move(same)));
-    return absl::OkStatus();
-  }));
-  return found;
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> same,
+                            dependencies_.ledger->store().FindByActionKey(wanted.action_key));
+  if (!same.has_value() || !HasReusableEnd(*same)) {
+    return MakeError(Reason::kResultNotFound, "no equal job has a result");
+  }
+  NoteRead(*same);
+  return *same;
 }
 
 absl::StatusOr<Job> Admission::Validate(const JobSpec& spec) const {

@@ -115,6 +115,8 @@ class Admission {
   // Makes a job that was there before one of this request, too.
   absl::StatusOr<Job> Share(Ledger::Edit& edit, Job job, const SubmitRequest& request) const;
   static absl::Status StopIfNobodyWantsAll(Ledger::Edit& edit, Job* job);
+  // Notes a use by somebody who only reads, which a disk that takes nothing does not prevent.
+  void NoteRead(const Job& job) const;
   // Notes that the result of a job that has ended was used.
   static absl::StatusOr<Job> NoteUse(JobTransaction& store, Job job);
   // The job of an earlier submission with this id; null if there is none. REQUEST_ID_REUSED if that

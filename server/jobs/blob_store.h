@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -62,6 +63,8 @@ class BlobInventory {
 
   // Passes on all blobs, perhaps without those that are stored or removed meanwhile.
   virtual absl::Status Visit(absl::FunctionRef<absl::Status(const HeldBlob&)> visit) = 0;
+  // Returns when the blob was stored or last used, Unix time; nothing if it is not there.
+  virtual std::optional<int64_t> LastUseMs(const BlobId& id) const = 0;
   // Removes the blob, unless it was used at `unix_ms` or later. Returns whether it was removed.
   // Readers that have it open keep it.
   virtual absl::StatusOr<bool> RemoveUnused(const BlobId& id, int64_t unix_ms) = 0;

@@ -77,6 +77,12 @@ bool IsOverdue(const Job& job, int64_t now_ms) {
   return job.state == JobState::kQueued && job.start_by_ms > 0 && job.start_by_ms <= now_ms;
 }
 
+// Goes on without a job whose record cannot be read.
+absl::Status SetAside(JobTransaction& store, const std::string& id, const absl::Status& failure) {
+  Log().error("job {} is left out from now on: {}", id, std::string(failure.message()));
+  return store.SetAside(id);
+}
+
 // What an attempt takes, as far as that is known before it begins.
 double ExpectedSeconds(const Job& job) {
   const double budget = job.spec.options.budget_seconds;
@@ -147,7 +153,14 @@ absl::StatusOr<std::optional<Job>> Dispatch::NextInTime(Ledger::Edit& edit) {
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<QueueHead> heads, store.QueueHeads());
     if (heads.empty()) return std::nullopt;
-    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(Next(heads).job_id));
+    const std::string id = Next(heads).job_id;
+    absl::StatusOr<std::optional<Job>> found = store.Find(id);
+    if (GetReason(found.status()) == Reason::kInternal) {
+      QUOTIENT_RETURN_IF_ERROR(SetAside(store, id, found.status()));
+      continue;
+    }
+    QUOTIENT_RETURN_IF_ERROR(found.status());
+    std::optional<Job> job = *std::move(found);
     if (!job.has_value()) return MakeError(Reason::kInternal, "a waiting job is not in the store");
     if (!IsOverdue(*job, store.now_ms())) return job;
     QUOTIENT_RETURN_IF_ERROR(Expire(edit, *std::move(job)));
@@ -255,9 +268,14 @@ absl::StatusOr<int> Dispatch::RecoverAll(const LastEnd& end) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.Leases());
     const Verdict verdict = Judge(end, leases.size());
     for (const Lease& lease : leases) {
-      QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(store, lease));
-      QUOTIENT_RETURN_IF_ERROR(store.RemoveLease(job.id));
-      QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, std::move(job), verdict));
+      QUOTIENT_RETURN_IF_ERROR(store.RemoveLease(lease.job_id));
+      absl::StatusOr<Job> job = Fenced(store, lease);
+      if (GetReason(job.status()) == Reason::kInternal) {
+        QUOTIENT_RETURN_IF_ERROR(SetAside(store, lease.job_id, job.status()));
+        continue;
+      }
+      QUOTIENT_RETURN_IF_ERROR(job.status());
+      QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, *std::move(job), verdict));
     }
     taken = static_cast<int>(leases.size());
     return absl::OkStatus();

@@ -45,6 +45,9 @@ class JobTransaction {
   virtual absl::StatusOr<int> CountQueuedOf(absl::string_view client) = 0;
   // Adds the job or replaces the one with its id.
   virtual absl::Status Put(const Job& job) = 0;
+  // Takes a job whose record cannot be read out of all searches, so that it keeps no other one from
+  // anything.
+  virtual absl::Status SetAside(absl::string_view id) = 0;
   // Removes a job that has ended, its transitions and its submissions.
   virtual absl::Status Remove(absl::string_view id) = 0;
   virtual absl::Status Append(const Transition& transition) = 0;
@@ -97,8 +100,9 @@ class JobStore {
   virtual absl::StatusOr<std::optional<Job>> Get(absl::string_view id) = 0;
   // As JobTransaction has it.
   virtual absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) = 0;
-  // Passes jobs to `on_job`, newest first, until there is no other one, there were `limit`, or it
-  // returns false. A job can have megabytes, so not more than one is in memory at a time.
+  // Passes jobs to `on_job`, but those whose records cannot be read, newest first, until there is
+  // no other one, there were `limit`, or it returns false. A job can have megabytes, so not more
+  // than one is in memory at a time.
   virtual absl::Status List(const ListQuery& query, OnJob on_job) = 0;
   // Returns the job's transitions after a sequence number, oldest first.
   virtual absl::StatusOr<std::vector<Transition>> History(absl::string_view id,

@@ -109,6 +109,8 @@ absl::Status Retention::Evict(const std::string& id, int64_t before_ms, Retentio
   if (!job.has_value()) return absl::OkStatus();
   std::vector<BlobId> freed;
   for (const BlobId& blob : BlobsOf(*job)) {
+    const std::optional<int64_t> use_ms = blobs_.LastUseMs(blob);
+    if (!use_ms.has_value() || *use_ms >= before_ms) continue;
     QUOTIENT_ASSIGN_OR_RETURN(const bool needed, ledger_.store().Refers(blob, id));
     if (!needed) freed.push_back(blob);
   }

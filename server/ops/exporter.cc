@@ -13,9 +13,10 @@
 namespace quotient::ops {
 namespace {
 
-// Few, but a client that sends nothing for a while must not keep probes from being answered.
-constexpr char kThreads[] = "4";
-constexpr char kTimeoutMs[] = "5000";
+// A client that connects and sends nothing holds a thread for the timeout, so there are more than
+// probes and scrapers need.
+constexpr char kThreads[] = "24";
+constexpr char kTimeoutMs[] = "1000";
 
 constexpr char kPlainText[] = "text/plain; charset=utf-8";
 constexpr char kMetricsText[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -46,13 +47,15 @@ Answer AnswerReady(const Exporter::Sources& sources) {
 // Answers a request by what `Make` says. Returns the status, for the library's log.
 template <Answer Make(const Exporter::Sources&)>
 int Serve(mg_connection* connection, void* sources) {
-  const Answer answer = Make(*static_cast<const Exporter::Sources*>(sources));
+  const absl::string_view method = mg_get_request_info(connection)->request_method;
+  const bool is_read = method == "GET" || method == "HEAD";
+  const Answer answer = is_read ? Make(*static_cast<const Exporter::Sources*>(sources))
+                                : Answer{.status = 405, .body = "only GET and HEAD\n"};
   const std::string head = absl::StrCat(
-      "HTTP/1.1 ", answer.status, answer.status == 200 ? " OK" : " Service Unavailable",
+      "HTTP/1.1 ", answer.status, " ", mg_get_response_code_text(connection, answer.status),
       "\r\nContent-Type: ", answer.type, "\r\nContent-Length: ", answer.body.size(),
       "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
   mg_write(connection, head.data(), head.size());
-  const absl::string_view method = mg_get_request_info(connection)->request_method;
   if (method != "HEAD") mg_write(connection, answer.body.data(), answer.body.size());
   return answer.status;
 }

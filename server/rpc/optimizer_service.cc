@@ -68,6 +68,9 @@ absl::StatusOr<jobs::SubmitRequest> FromProto(const v1::SubmitJobRequest& messag
 }
 
 absl::StatusOr<jobs::JobFilter> FilterOf(const v1::ListJobsRequest& message) {
+  if (message.state() != v1::JOB_STATE_UNSPECIFIED && !jobs::FromProto(message.state())) {
+    return absl::InvalidArgumentError("state: there is no such state");
+  }
   if (!message.model_sha256().empty() && !Digest::FromHex(message.model_sha256()).has_value()) {
     return MakeError(Reason::kBadDigest, "model_sha256: not 64 lower-case hexadecimal digits");
   }
@@ -170,6 +173,8 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
 grpc::ServerWriteReactor<v1::WatchJobResponse>* OptimizerService::WatchJob(
     grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
   auto slot = watches_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
+  // A watcher is told of a result, too, which counts as a use of it.
+  Find(request->name()).IgnoreError();
   return StartWatchStream(*request, std::move(slot), store_, hub_);
 }
 

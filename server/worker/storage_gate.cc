@@ -6,6 +6,12 @@
 #include "core/base/log.h"
 
 namespace quotient::worker {
+namespace {
+
+// How often an idle server looks whether results could be stored.
+constexpr absl::Duration kBetweenLooks = absl::Seconds(30);
+
+}  // namespace
 
 void StorageGate::Failed(const absl::Status& failure, int64_t bytes) {
   absl::MutexLock lock(&mutex_);
@@ -25,7 +31,14 @@ void StorageGate::Stored() {
 
 void StorageGate::NothingToStore() {
   absl::MutexLock lock(&mutex_);
-  SetUp(true);
+  const int64_t now_ns = dependencies_.clock->NowNs();
+  if (up_ && now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + absl::ToInt64Nanoseconds(kBetweenLooks);
+  const absl::Status probed = dependencies_.probe(/*bytes=*/0);
+  if (probed.ok()) return SetUp(true);
+  if (up_) Log().error("storage fails while no job waits: {}", std::string(probed.message()));
+  BeginPause();
+  SetUp(false);
 }
 
 absl::Duration StorageGate::Closed() {

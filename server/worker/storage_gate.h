@@ -39,7 +39,8 @@ class StorageGate {
   void Failed(const absl::Status& failure, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // The storage has taken a result.
   void Stored() ABSL_LOCKS_EXCLUDED(mutex_);
-  // No job waits, so there is nothing to try the storage with.
+  // No job waits to try the storage with, so it is probed now and then: uploads and submissions
+  // need it, too.
   void NothingToStore() ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns how long no job may be taken; zero if one may.
   absl::Duration Closed() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -57,6 +58,7 @@ class StorageGate {
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // What the storage will have to take.
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
   int64_t closed_until_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t next_look_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // Of an idle server.
 };
 
 }  // namespace quotient::worker

@@ -236,6 +236,12 @@ absl::Status DiskBlobStore::Visit(absl::FunctionRef<absl::Status(const jobs::Hel
   return absl::OkStatus();
 }
 
+std::optional<int64_t> DiskBlobStore::LastUseMs(const BlobId& id) const {
+  struct stat status;
+  if (stat(PathOf(id.digest).c_str(), &status) != 0) return std::nullopt;
+  return MtimeMs(status);
+}
+
 // Other processes use blobs, too, and do not know this one's mutex. So the file is taken away
 // first, and put back if its time then says that somebody has used it in the meantime.
 absl::StatusOr<bool> DiskBlobStore::RemoveUnused(const BlobId& id, int64_t unix_ms) {

@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "server/store/sqlite/database.h"
@@ -99,6 +100,11 @@ class SqliteTransaction : public jobs::JobTransaction {
     // A model can have thousands of files, and what a job refers to only changes at both ends.
     if (job.sequence > 1 && !IsTerminal(job.state)) return absl::OkStatus();
     return PutBlobs(db_, job);
+  }
+
+  absl::Status SetAside(absl::string_view id) override {
+    return db_.Run("DELETE FROM job_index WHERE number = (SELECT number FROM job WHERE id = ?)",
+                   {id});
   }
 
   absl::Status Remove(absl::string_view id) override {
@@ -235,8 +241,12 @@ class SqliteJobStore : public jobs::JobStore {
     const int64_t before = query.before_number > 0 ? query.before_number : INT64_MAX;
     bool wants_more = true;
     const auto read = [&](const Row& row) -> absl::Status {
-      QUOTIENT_ASSIGN_OR_RETURN(const Job job, ReadJob(row));
-      wants_more = on_job(row.Int(2), job);
+      const absl::StatusOr<Job> job = ReadJob(row);
+      if (!job.ok()) {
+        Log().error("job number {}: {}", row.Int(2), std::string(job.status().message()));
+        return absl::OkStatus();
+      }
+      wants_more = on_job(row.Int(2), *job);
       return wants_more ? absl::OkStatus() : absl::CancelledError("no more jobs are wanted");
     };
     const jobs::JobFilter& filter = query.filter;

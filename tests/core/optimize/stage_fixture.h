@@ -47,7 +47,7 @@ class StageTest : public ::testing::Test {
   void SetFile(std::string bytes) {
     bytes_ = std::move(bytes);
     files_ = {.name = "m.onnx", .model = bytes_};
-    budget_.emplace(options_, clock_);
+    budget_.emplace(options_, clock_, stop_);
     job_.emplace(Job{.families = families_,
                      .files = files_,
                      .options = options_,

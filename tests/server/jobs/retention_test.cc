@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <optional>
 #include <string>
 
 #include "tests/server/support/queue_fixture.h"
@@ -159,6 +160,9 @@ TEST_F(RetentionTest, OnAFullDiskNoMoreGoesThanIsMissing) {
     absl::Status Visit(absl::FunctionRef<absl::Status(const HeldBlob&)> visit) override {
       return blobs.Visit(visit);
     }
+    std::optional<int64_t> LastUseMs(const BlobId& id) const override {
+      return blobs.LastUseMs(id);
+    }
     absl::StatusOr<bool> RemoveUnused(const BlobId& id, int64_t unix_ms) override {
       return blobs.RemoveUnused(id, unix_ms);
     }
@@ -185,6 +189,16 @@ TEST_F(RetentionTest, IfRoomIsShortBlobsOfNoJobGoBeforeResults) {
   EXPECT_FALSE(*blobs_->Contains(sent));
   EXPECT_EQ(round.jobs_for_space, 0);
   EXPECT_TRUE(HasBlobs(job));
+}
+
+// As after a copy of the data folder that made all files new.
+TEST_F(RetentionTest, AJobWhoseFilesWereUsedJustNowStays) {
+  const Job job = Ended("model");
+  clock_.AdvanceMs(2 * kHourMs);
+  for (const BlobId& blob : BlobsOf(job)) UseNow(blob);
+  retention_.max_blob_bytes = 1;
+  EXPECT_EQ(MustRun().jobs_for_space, 0);
+  EXPECT_TRUE(HasJob(job));
 }
 
 TEST_F(RetentionTest, AJobWhoseRemovalFreesNothingStays) {

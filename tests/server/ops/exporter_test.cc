@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -86,6 +87,26 @@ TEST_F(ExporterTest, OtherPathsAreNotFound) {
   EXPECT_EQ(Ask("GET", "/").status, 404);
   EXPECT_EQ(Ask("GET", "/livez/x").status, 404);
   EXPECT_EQ(Ask("GET", "/../etc/passwd").status, 404);
+}
+
+TEST_F(ExporterTest, PagesAreReadOnly) {
+  EXPECT_EQ(Ask("POST", "/readyz").status, 405);
+  EXPECT_EQ(Ask("DELETE", "/metrics").status, 405);
+}
+
+// As of port scanners and of scrapers that hang.
+TEST_F(ExporterTest, ConnectionsThatSendNothingDoNotSilenceIt) {
+  const std::string& address = exporter_->address();
+  int port = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
+  std::vector<mg_connection*> idle;
+  char error[256] = "";
+  for (int i = 0; i < 12; ++i) {
+    idle.push_back(mg_connect_client("127.0.0.1", port, 0, error, sizeof(error)));
+    ASSERT_NE(idle.back(), nullptr) << error;
+  }
+  EXPECT_EQ(Ask("GET", "/livez").status, 200);
+  for (mg_connection* const connection : idle) mg_close_connection(connection);
 }
 
 TEST_F(ExporterTest, AnAddressInUseIsAnError) {

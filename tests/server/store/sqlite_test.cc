@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "server/jobs/convert.h"
+#include "server/jobs/dispatch.h"
+#include "server/jobs/ledger.h"
 #include "server/store/disk/data_directory.h"
 #include "server/store/sqlite/database.h"
 #include "server/store/sqlite/job_store.h"
@@ -191,6 +193,39 @@ TEST(SqliteTest, ARecordThatCannotBeReadDoesNotKeepTheOthersFromBeingTakenOver) 
     EXPECT_EQ(queued, 450);
     return absl::OkStatus();
   }));
+}
+
+// Of three jobs, one runs and one waits whose record was damaged.
+TEST(SqliteTest, ARecordThatCannotBeReadKeepsNoOtherJobFromAnything) {
+  TempDir dir;
+  FakeClock clock;
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+  for (const char* id : {"running", "waiting", "good"}) {
+    jobs::Job job{.id = id, .sequence = 1, .create_ms = id[0] == 'g' ? 2 : 1};
+    job.spec.model.graph = BlobId::Of("model");
+    if (job.id == "running") job.state = jobs::JobState::kRunning;
+    ASSERT_OK(store->Write([&](jobs::JobTransaction& transaction) -> absl::Status {
+      QUOTIENT_RETURN_IF_ERROR(transaction.Put(job));
+      return job.id == "running" ? transaction.PutLease({"running", "me", 0}) : absl::OkStatus();
+    }));
+  }
+  {
+    ASSERT_OK_AND_ASSIGN(const auto database,
+                         Database::Open(dir / "jobs.db", Database::Mode::kReadWrite));
+    ASSERT_OK(database->Run("UPDATE job SET record = ? WHERE id <> 'good'", {Bytes{"damaged"}}));
+  }
+  jobs::Ledger ledger(store.get());
+  jobs::Dispatch dispatch(&ledger, &clock);
+  ASSERT_OK(dispatch.RecoverAll({}));
+  ASSERT_OK_AND_ASSIGN(const auto claimed, dispatch.Claim("me"));
+  ASSERT_TRUE(claimed.has_value());
+  EXPECT_EQ(claimed->job.id, "good");
+  std::string listed;
+  ASSERT_OK(store->List({}, [&](int64_t /*number*/, const jobs::Job& job) {
+    listed += job.id;
+    return true;
+  }));
+  EXPECT_EQ(listed, "good");
 }
 
 TEST(SqliteTest, AFileThatIsNoDatabaseIsRefused) {

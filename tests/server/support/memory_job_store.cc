@@ -98,6 +98,9 @@ class MemoryTransaction : public jobs::JobTransaction {
     }));
   }
 
+  // Here all records can be read.
+  absl::Status SetAside(absl::string_view /*id*/) override { return absl::OkStatus(); }
+
   absl::Status Remove(absl::string_view id) override {
     std::erase_if(content_.jobs, [&](const auto& entry) { return entry.second.id == id; });
     std::erase_if(content_.transitions, [&](const auto& each) { return each.job_id == id; });

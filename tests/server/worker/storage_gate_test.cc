@@ -106,5 +106,19 @@ TEST_F(StorageGateTest, TheLogSaysWhatFailsAndWhenItIsOver) {
                                        "info storage takes results again\n"));
 }
 
+TEST_F(StorageGateTest, AnIdleServerFindsOutThatNothingCanBeStored) {
+  gate_.NothingToStore();
+  room_ = -1;
+  gate_.NothingToStore();
+  EXPECT_EQ(TakeChanges(), "") << "it does not look all the time";
+  clock_.AdvanceMs(30'000);
+  gate_.NothingToStore();
+  EXPECT_EQ(TakeChanges(), "down ");
+  room_ = 1000;
+  Pass(1000);
+  EXPECT_EQ(ClosedMs(), 0);
+  EXPECT_EQ(TakeChanges(), "up ");
+}
+
 }  // namespace
 }  // namespace quotient::worker
