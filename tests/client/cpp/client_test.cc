@@ -141,9 +141,11 @@ TEST_F(ClientTest, TheInterruptEndsAWatchAndLeavesTheJob) {
 
 TEST_F(ClientTest, ListsAcrossPages) {
   for (const char* model : {"a", "b", "c"}) Submit(model);
-  ASSERT_OK_AND_ASSIGN(const auto jobs, job_client_->List(v1::JOB_STATE_UNSPECIFIED, 2));
+  ASSERT_OK_AND_ASSIGN(const auto jobs, job_client_->List({}, 2));
   EXPECT_EQ(jobs.size(), 2u);
-  ASSERT_OK_AND_ASSIGN(const auto failed, job_client_->List(v1::JOB_STATE_FAILED, 10));
+  v1::ListJobsRequest failures;
+  failures.set_state(v1::JOB_STATE_FAILED);
+  ASSERT_OK_AND_ASSIGN(const auto failed, job_client_->List(failures, 10));
   EXPECT_TRUE(failed.empty());
 }
 
