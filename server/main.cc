@@ -68,7 +68,7 @@ namespace quotient {
 namespace {
 
 constexpr int kExitUsage = 2;
-constexpr int64_t kSecondsPerDay = 24 * 3600;
+constexpr int64_t kSecondsPerDay = int64_t{24} * 3600;
 
 // The devices as this process sees them, to say what a job's device is. Nothing is timed here.
 struct KnownDevices {

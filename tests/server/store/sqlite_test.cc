@@ -152,7 +152,7 @@ TEST(SqliteTest, ADatabaseOfAnOlderVersionIsTakenOver) {
   }
   const int64_t opened_ms = clock.UnixMs();
   for (int opened = 0; opened < 2; ++opened) {
-    clock.AdvanceMs(1000 * opened);
+    clock.AdvanceMs(int64_t{1000} * opened);
     ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
     EXPECT_EQ((*store->Get("done"))->use_ms, opened_ms) << "nothing is old at once";
     EXPECT_EQ(*store->Unused(opened_ms, 5), std::vector<std::string>{});
