@@ -28,13 +28,16 @@ void LogFailure(const char* what, const absl::Status& status) {
 // Runs a round, and tells what it did.
 void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
   jobs::RetentionRound round;
-  LogFailure("removal of what nobody needs", retention->Run(&round));
+  const absl::Status status = retention->Run(&round);
+  LogFailure("removal of what nobody needs", status);
   metrics->Add(ops::MetricId::kJobsRemoved, {"age"}, round.jobs_by_age);
   metrics->Add(ops::MetricId::kJobsRemoved, {"space"}, round.jobs_for_space);
   metrics->Add(ops::MetricId::kBlobsRemoved, {}, round.blobs);
   metrics->Add(ops::MetricId::kBlobBytesRemoved, {}, static_cast<double>(round.blob_bytes));
-  metrics->Set(ops::MetricId::kBlobBytes, {}, static_cast<double>(round.held_bytes));
-  metrics->Set(ops::MetricId::kBlobExcessBytes, {}, static_cast<double>(round.excess_bytes));
+  if (status.ok()) {
+    metrics->Set(ops::MetricId::kBlobBytes, {}, static_cast<double>(round.held_bytes));
+    metrics->Set(ops::MetricId::kBlobExcessBytes, {}, static_cast<double>(round.excess_bytes));
+  }
   const int jobs = round.jobs_by_age + round.jobs_for_space;
   if (jobs + round.blobs > 0) {
     Log().info("removed {} jobs and {} files of {} bytes", jobs, round.blobs, round.blob_bytes);

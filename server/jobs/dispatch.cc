@@ -233,9 +233,14 @@ absl::StatusOr<int> Dispatch::FailOverdue() {
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     failed = 0;
     for (const std::string& id : ids) {
-      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.store().Find(id));
-      if (!job.has_value() || !IsOverdue(*job, edit.store().now_ms())) continue;
-      QUOTIENT_RETURN_IF_ERROR(Expire(edit, *std::move(job)));
+      absl::StatusOr<std::optional<Job>> job = edit.store().Find(id);
+      if (GetReason(job.status()) == Reason::kInternal) {
+        QUOTIENT_RETURN_IF_ERROR(SetAside(edit.store(), id, job.status()));
+        continue;
+      }
+      QUOTIENT_RETURN_IF_ERROR(job.status());
+      if (!job->has_value() || !IsOverdue(**job, edit.store().now_ms())) continue;
+      QUOTIENT_RETURN_IF_ERROR(Expire(edit, **std::move(job)));
       ++failed;
     }
     return absl::OkStatus();

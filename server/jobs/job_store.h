@@ -114,8 +114,11 @@ class JobStore {
   // Returns the ids of jobs that have ended and were last used before this time, those first that
   // were not used for longest, at most `limit`.
   virtual absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) = 0;
-  // Whether a job other than `except` needs or has made this blob.
-  virtual absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) = 0;
+  // Whether a job needs or has made this blob.
+  virtual absl::StatusOr<bool> Refers(const BlobId& blob) = 0;
+  // The same of jobs other than `except` that have not ended, or were used at `unix_ms` or later.
+  virtual absl::StatusOr<bool> IsWanted(const BlobId& blob, absl::string_view except,
+                                        int64_t unix_ms) = 0;
 };
 
 }  // namespace quotient::jobs

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 
 namespace quotient::jobs {
@@ -36,8 +37,15 @@ absl::StatusOr<bool> Retention::IsRoomShort() const {
 absl::StatusOr<int> Retention::RemoveJobs(std::span<const std::string> ids, int64_t before_ms) {
   int removed = 0;
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    removed = 0;
     for (const std::string& id : ids) {
-      QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, edit.store().Find(id));
+      const absl::StatusOr<std::optional<Job>> found = edit.store().Find(id);
+      if (GetReason(found.status()) == Reason::kInternal) {
+        QUOTIENT_RETURN_IF_ERROR(edit.store().SetAside(id));
+        continue;
+      }
+      QUOTIENT_RETURN_IF_ERROR(found.status());
+      const std::optional<Job>& job = *found;
       if (!job.has_value() || !IsTerminal(job->state) || job->use_ms >= before_ms) continue;
       QUOTIENT_RETURN_IF_ERROR(edit.Remove(*job));
       ++removed;
@@ -58,7 +66,7 @@ absl::Status Retention::RemoveOldJobs(int64_t before_ms, RetentionRound* round) 
 }
 
 absl::Status Retention::RemoveBlob(const BlobId& id, int64_t before_ms, RetentionRound* round) {
-  QUOTIENT_ASSIGN_OR_RETURN(const bool needed, ledger_.store().Refers(id, ""));
+  QUOTIENT_ASSIGN_OR_RETURN(const bool needed, ledger_.store().Refers(id));
   if (needed) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const bool removed, blobs_.RemoveUnused(id, before_ms));
   if (!removed) return absl::OkStatus();
@@ -105,13 +113,16 @@ absl::Status Retention::MakeRoom(int64_t before_ms, RetentionRound* round) {
 }
 
 absl::Status Retention::Evict(const std::string& id, int64_t before_ms, RetentionRound* round) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, ledger_.store().Get(id));
-  if (!job.has_value()) return absl::OkStatus();
+  const absl::StatusOr<std::optional<Job>> job = ledger_.store().Get(id);
+  if (GetReason(job.status()) == Reason::kInternal) return absl::OkStatus();
+  QUOTIENT_RETURN_IF_ERROR(job.status());
+  if (!job->has_value()) return absl::OkStatus();
+  // What others share that may go, too, is freed when the last of them has gone.
   std::vector<BlobId> freed;
-  for (const BlobId& blob : BlobsOf(*job)) {
+  for (const BlobId& blob : BlobsOf(**job)) {
     const std::optional<int64_t> use_ms = blobs_.LastUseMs(blob);
     if (!use_ms.has_value() || *use_ms >= before_ms) continue;
-    QUOTIENT_ASSIGN_OR_RETURN(const bool needed, ledger_.store().Refers(blob, id));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool needed, ledger_.store().IsWanted(blob, id, before_ms));
     if (!needed) freed.push_back(blob);
   }
   if (freed.empty()) return absl::OkStatus();

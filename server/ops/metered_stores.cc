@@ -45,8 +45,12 @@ class MeteredJobStore : public jobs::JobStore {
   absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
     return Timed("read", [&] { return store_->Unused(before_ms, limit); });
   }
-  absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) override {
-    return Timed("read", [&] { return store_->Refers(blob, except); });
+  absl::StatusOr<bool> IsWanted(const BlobId& blob, absl::string_view except,
+                                int64_t unix_ms) override {
+    return Timed("read", [&] { return store_->IsWanted(blob, except, unix_ms); });
+  }
+  absl::StatusOr<bool> Refers(const BlobId& blob) override {
+    return Timed("read", [&] { return store_->Refers(blob); });
   }
 
  private:

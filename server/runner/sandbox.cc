@@ -1,6 +1,7 @@
 #include "server/runner/sandbox.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,6 +27,7 @@ constexpr int kRefused[] = {
     SCMP_SYS(fsconfig),
     SCMP_SYS(fsmount),
     SCMP_SYS(fsopen),
+    SCMP_SYS(fspick),
     SCMP_SYS(init_module),
     SCMP_SYS(io_uring_enter),
     SCMP_SYS(io_uring_register),
@@ -38,11 +40,14 @@ constexpr int kRefused[] = {
     SCMP_SYS(keyctl),
     SCMP_SYS(lookup_dcookie),
     SCMP_SYS(mount),
+    SCMP_SYS(mount_setattr),
     SCMP_SYS(move_mount),
     SCMP_SYS(open_by_handle_at),
     SCMP_SYS(open_tree),
     SCMP_SYS(perf_event_open),
+    SCMP_SYS(pidfd_getfd),
     SCMP_SYS(pivot_root),
+    SCMP_SYS(process_madvise),
     SCMP_SYS(process_vm_readv),
     SCMP_SYS(process_vm_writev),
     SCMP_SYS(ptrace),
@@ -61,6 +66,10 @@ constexpr int kRefused[] = {
     SCMP_SYS(userfaultfd),
     SCMP_SYS(vhangup),
 };
+
+// What clone makes new namespaces by.
+constexpr uint64_t kNamespaces[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+                                    CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
 
 absl::Status Failure(absl::string_view what, int code) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(-code)));
@@ -84,6 +93,18 @@ absl::Status EnterSandbox() {
   const int code = seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 1,
                                     SCMP_A0(SCMP_CMP_NE, static_cast<scmp_datum_t>(AF_UNIX)));
   if (code != 0) return Failure("seccomp rule for sockets", code);
+  for (const uint64_t kind : kNamespaces) {
+    if (const int failed = seccomp_rule_add(filter, refuse, SCMP_SYS(clone), 1,
+                                            SCMP_A0(SCMP_CMP_MASKED_EQ, kind, kind));
+        failed != 0) {
+      return Failure("seccomp rule for namespaces", failed);
+    }
+  }
+  // Its flags are in memory, where a filter cannot see them. The C library then takes clone.
+  if (const int failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+      failed != 0) {
+    return Failure("seccomp rule for clone3", failed);
+  }
   const int loaded = seccomp_load(filter);
   return loaded == 0 ? absl::OkStatus() : Failure("seccomp", loaded);
 }

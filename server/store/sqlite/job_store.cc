@@ -35,14 +35,17 @@ absl::StatusOr<std::optional<Job>> FindJob(Database& db, const char* sql,
   return found;
 }
 
+// A job whose record cannot be read has no result for others.
 absl::StatusOr<std::optional<Job>> FindJobByActionKey(Database& db, absl::string_view key) {
-  return FindJob(
-      db,
-      "SELECT " QUOTIENT_JOB_COLUMNS
-      " FROM job WHERE number ="
-      " (SELECT number FROM job_index WHERE action_key = ?"
-      "  AND (reusable = 1 OR joinable = 1) ORDER BY reusable DESC, number DESC LIMIT 1)",
-      {key});
+  absl::StatusOr<std::optional<Job>> found =
+      FindJob(db,
+              "SELECT " QUOTIENT_JOB_COLUMNS
+              " FROM job WHERE number ="
+              " (SELECT number FROM job_index WHERE action_key = ?"
+              "  AND (reusable = 1 OR joinable = 1) ORDER BY reusable DESC, number DESC LIMIT 1)",
+              {key});
+  if (GetReason(found.status()) == Reason::kInternal) return std::optional<Job>();
+  return found;
 }
 
 absl::StatusOr<int> Count(Database& db, const char* sql,
@@ -238,26 +241,38 @@ class SqliteJobStore : public jobs::JobStore {
 
   absl::Status List(const jobs::ListQuery& query, OnJob on_job) override {
     absl::MutexLock lock(&read_mutex_);
-    const int64_t before = query.before_number > 0 ? query.before_number : INT64_MAX;
-    bool wants_more = true;
-    const auto read = [&](const Row& row) -> absl::Status {
-      const absl::StatusOr<Job> job = ReadJob(row);
-      if (!job.ok()) {
-        Log().error("job number {}: {}", row.Int(2), std::string(job.status().message()));
-        return absl::OkStatus();
-      }
-      wants_more = on_job(row.Int(2), *job);
-      return wants_more ? absl::OkStatus() : absl::CancelledError("no more jobs are wanted");
-    };
     const jobs::JobFilter& filter = query.filter;
     const absl::string_view state =
         filter.state.has_value() ? jobs::JobStateName(*filter.state) : "";
-    const absl::Status status =
-        reader_->Run(ListStatement(filter),
-                     {state, filter.client, filter.graph_sha256, filter.created_after_ms,
-                      filter.created_before_ms, before, int64_t{query.limit}},
-                     read);
-    return wants_more ? status : absl::OkStatus();
+    int64_t before = query.before_number > 0 ? query.before_number : INT64_MAX;
+    int64_t wanted = query.limit;
+    // Once more for each part in which records could not be read.
+    for (;;) {
+      int64_t rows = 0, passed = 0;
+      bool wants_more = true;
+      const auto read = [&](const Row& row) -> absl::Status {
+        ++rows;
+        before = row.Int(2);
+        const absl::StatusOr<Job> job = ReadJob(row);
+        if (!job.ok()) {
+          Log().error("job number {}: {}", before, std::string(job.status().message()));
+          return absl::OkStatus();
+        }
+        ++passed;
+        wants_more = on_job(before, *job);
+        return wants_more ? absl::OkStatus() : absl::CancelledError("no more jobs are wanted");
+      };
+      const int64_t limit = wanted;
+      const absl::Status status =
+          reader_->Run(ListStatement(filter),
+                       {state, filter.client, filter.graph_sha256, filter.created_after_ms,
+                        filter.created_before_ms, before, limit},
+                       read);
+      if (!wants_more) return absl::OkStatus();
+      QUOTIENT_RETURN_IF_ERROR(status);
+      wanted -= passed;
+      if (rows < limit || wanted == 0) return absl::OkStatus();
+    }
   }
 
   absl::StatusOr<std::vector<Transition>> History(absl::string_view id,
@@ -304,17 +319,28 @@ class SqliteJobStore : public jobs::JobStore {
         {before_ms, int64_t{limit}});
   }
 
-  absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) override {
-    absl::MutexLock lock(&read_mutex_);
+  absl::StatusOr<bool> Refers(const BlobId& blob) override {
     const std::string sha256 = blob.digest.Hex();
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const int found,
-        Count(*reader_, "SELECT EXISTS (SELECT 1 FROM job_blob WHERE sha256 = ? AND job_id <> ?)",
-              {sha256, except}));
-    return found != 0;
+    return Exists("SELECT EXISTS (SELECT 1 FROM job_blob WHERE sha256 = ?)", {sha256});
+  }
+
+  absl::StatusOr<bool> IsWanted(const BlobId& blob, absl::string_view except,
+                                int64_t unix_ms) override {
+    const std::string sha256 = blob.digest.Hex();
+    return Exists(
+        "SELECT EXISTS (SELECT 1 FROM job_blob JOIN job ON job.id = job_id"
+        " JOIN job_index USING (number)"
+        " WHERE sha256 = ? AND job_id <> ? AND (use_ms = 0 OR use_ms >= ?))",
+        {sha256, except, unix_ms});
   }
 
  private:
+  absl::StatusOr<bool> Exists(const char* sql, std::initializer_list<Parameter> parameters) {
+    absl::MutexLock lock(&read_mutex_);
+    QUOTIENT_ASSIGN_OR_RETURN(const int found, Count(*reader_, sql, parameters));
+    return found != 0;
+  }
+
   absl::StatusOr<std::vector<std::string>> Ids(const char* sql,
                                                std::initializer_list<Parameter> parameters) {
     absl::MutexLock lock(&read_mutex_);

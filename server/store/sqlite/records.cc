@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "server/jobs/convert.h"
@@ -43,8 +44,12 @@ absl::StatusOr<jobs::Job> ReadJob(const Row& row) {
   if (!message.ParseFromString(row.Text(0))) {
     return MakeError(Reason::kInternal, "a job's record cannot be read");
   }
-  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, jobs::FromProto(message));
-  job.lease_epoch = row.Int(1);
+  absl::StatusOr<jobs::Job> job = jobs::FromProto(message);
+  if (!job.ok()) {
+    return MakeError(Reason::kInternal,
+                     absl::StrCat("a job's record cannot be read: ", job.status().message()));
+  }
+  job->lease_epoch = row.Int(1);
   return job;
 }
 

@@ -201,6 +201,18 @@ TEST_F(RetentionTest, AJobWhoseFilesWereUsedJustNowStays) {
   EXPECT_TRUE(HasJob(job));
 }
 
+TEST_F(RetentionTest, JobsThatShareTheirFilesGoTogether) {
+  const Job first = Ended("model");
+  SubmitRequest again = Request("model");
+  again.skip_cache_lookup = true;
+  MustSubmit(again);
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, *first.result));
+  clock_.AdvanceMs(2 * kHourMs);
+  retention_.max_blob_bytes = 1;
+  EXPECT_EQ(MustRun().jobs_for_space, 2);
+  EXPECT_FALSE(*blobs_->Contains(first.spec.model.graph));
+}
+
 TEST_F(RetentionTest, AJobWhoseRemovalFreesNothingStays) {
   const Job first = Ended("model");
   SubmitRequest again = Request("model");
@@ -211,7 +223,7 @@ TEST_F(RetentionTest, AJobWhoseRemovalFreesNothingStays) {
   UseNow(first.spec.model.graph);
   UseNow(first.result->model);
   retention_.max_blob_bytes = 1;
-  EXPECT_EQ(MustRun().jobs_for_space, 0) << "each has what the other one needs";
+  EXPECT_EQ(MustRun().jobs_for_space, 0) << "its files were used just now";
   EXPECT_TRUE(HasJob(first));
   EXPECT_TRUE(HasJob(MustGet(second)));
 }

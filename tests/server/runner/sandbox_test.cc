@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,9 +60,11 @@ TEST(SandboxTest, LocalSocketsFilesAndThreadsAreLeft) {
 TEST(SandboxTest, OtherProcessesAndNamespacesAreOutOfReach) {
   EXPECT_EQ(InSandbox([] {
               return Refused(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)) |
-                     Refused(unshare(CLONE_NEWUSER)) << 1;
+                     Refused(unshare(CLONE_NEWUSER)) << 1 |
+                     Refused(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)) << 2 |
+                     (syscall(SYS_clone3, nullptr, 0) < 0 && errno == ENOSYS ? 8 : 0);
             }),
-            3);
+            15);
 }
 
 TEST(SandboxTest, ThreadsAndProgramsThatAreStartedAreInIt) {

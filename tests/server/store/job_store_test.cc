@@ -141,7 +141,7 @@ TEST_P(JobStoreTest, ARemovedJobLeavesNothing) {
   }));
   EXPECT_FALSE((*store_->Get("a")).has_value());
   EXPECT_TRUE(store_->History("a", 0)->empty());
-  EXPECT_FALSE(*store_->Refers(BlobId::Of("a"), ""));
+  EXPECT_FALSE(*store_->Refers(BlobId::Of("a")));
   ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(const auto submission, transaction.FindSubmission("r"));
     EXPECT_FALSE(submission.has_value());
@@ -153,14 +153,19 @@ TEST_P(JobStoreTest, BlobsThatJobsNeedOrMadeAreReferredTo) {
   Job job = MakeJob("a");
   job.spec.model.external_files["w"] = BlobId::Of("weights");
   Put(*store_, job);
-  EXPECT_TRUE(*store_->Refers(BlobId::Of("a"), ""));
-  EXPECT_TRUE(*store_->Refers(BlobId::Of("weights"), ""));
-  EXPECT_FALSE(*store_->Refers(BlobId::Of("made"), ""));
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("a")));
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("weights")));
+  EXPECT_FALSE(*store_->Refers(BlobId::Of("made")));
   job.state = JobState::kSucceeded;
   job.result = jobs::JobResult{.model = BlobId::Of("made")};
   Put(*store_, job);
-  EXPECT_TRUE(*store_->Refers(BlobId::Of("made"), ""));
-  EXPECT_FALSE(*store_->Refers(BlobId::Of("made"), "a"));
+  EXPECT_TRUE(*store_->Refers(BlobId::Of("made")));
+  EXPECT_FALSE(*store_->IsWanted(BlobId::Of("made"), "a", 0));
+  EXPECT_TRUE(*store_->IsWanted(BlobId::Of("made"), "b", 0));
+  job.use_ms = 50;
+  Put(*store_, job);
+  EXPECT_TRUE(*store_->IsWanted(BlobId::Of("made"), "b", 50));
+  EXPECT_FALSE(*store_->IsWanted(BlobId::Of("made"), "b", 51));
 }
 
 TEST_P(JobStoreTest, UnusedAndOverdueJobsAreFound) {
@@ -314,7 +319,7 @@ std::string RandomStep(uint64_t seed, JobStore& store) {
   const auto unused = store.Unused(static_cast<int64_t>(seed), 3);
   EXPECT_OK(unused);
   for (const std::string& job_id : *unused) absl::StrAppend(&seen, "unused ", job_id, " ");
-  absl::StrAppend(&seen, *store.Refers(BlobId::Of("j1"), ""), " ");
+  absl::StrAppend(&seen, *store.Refers(BlobId::Of("j1")), " ");
   const auto counts = store.CountByState();
   EXPECT_OK(counts);
   for (const auto& [counted, count] : *counts) {

@@ -72,9 +72,11 @@ class FaultyJobStore : public jobs::JobStore {
   absl::StatusOr<std::vector<std::string>> Unused(int64_t before_ms, int limit) override {
     return store_->Unused(before_ms, limit);
   }
-  absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) override {
-    return store_->Refers(blob, except);
+  absl::StatusOr<bool> IsWanted(const BlobId& blob, absl::string_view except,
+                                int64_t unix_ms) override {
+    return store_->IsWanted(blob, except, unix_ms);
   }
+  absl::StatusOr<bool> Refers(const BlobId& blob) override { return store_->Refers(blob); }
 
  private:
   const std::unique_ptr<jobs::JobStore> store_;

@@ -254,10 +254,17 @@ class MemoryJobStore : public jobs::JobStore {
     return ids;
   }
 
-  absl::StatusOr<bool> Refers(const BlobId& blob, absl::string_view except) override {
+  absl::StatusOr<bool> Refers(const BlobId& blob) override {
+    return IsWanted(blob, "", /*unix_ms=*/0);
+  }
+
+  absl::StatusOr<bool> IsWanted(const BlobId& blob, absl::string_view except,
+                                int64_t unix_ms) override {
     absl::MutexLock lock(&mutex_);
     return std::ranges::any_of(content_.jobs, [&](const auto& entry) {
-      return entry.second.id != except && std::ranges::count(BlobsOf(entry.second), blob) > 0;
+      const Job& job = entry.second;
+      const bool counts = job.id != except && (job.use_ms == 0 || job.use_ms >= unix_ms);
+      return counts && std::ranges::count(BlobsOf(job), blob) > 0;
     });
   }
 
