@@ -52,12 +52,10 @@ const Flag kFlags[] = {
      "bytes that these may still have to send, unless it is one upload"},
     {"keep-days", "N", &ServerFlags::keep_days,
      "jobs that have ended, and whose result nobody has asked for in so many days, are removed "
-     "with "
-     "their files; 0: none are"},
+     "with their files; 0: none are"},
     {"max-stored-bytes", "N", &ServerFlags::max_stored_bytes,
      "files of models and results that are kept in all; of more, the results that were not used "
-     "for "
-     "longest are removed; 0: as many as the disk has room for"},
+     "for longest are removed; 0: as many as the disk has room for"},
     {"scrub-bytes-per-second", "N", &ServerFlags::scrub_bytes_per_second,
      "stored files are read so fast, again and again, to find damage; 0: not at all"},
     {"max-job-seconds", "N", &ServerFlags::max_job_seconds, "a job is stopped after this long"},
@@ -81,8 +79,7 @@ const Flag kFlags[] = {
      "print a page that describes all metrics and exit"},
     {"no-sandbox", nullptr, &ServerFlags::no_sandbox,
      "processes of jobs may make all system calls; else those that have no use for models fail, "
-     "such "
-     "as for network sockets"},
+     "such as for network sockets"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},
     {"version", nullptr, &ServerFlags::version, "print the version and exit"},
 };

@@ -267,13 +267,24 @@ absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, Job job) const {
   return job;
 }
 
-// Tells the job to finish if all of its submissions would take an early result.
-absl::Status Admission::StopIfNobodyWantsAll(Ledger::Edit& edit, Job* job) {
-  QUOTIENT_ASSIGN_OR_RETURN(const int wishes, edit.store().CountFullWishes(job->id));
+absl::StatusOr<Submission> Admission::FindSubmissionOf(JobTransaction& store,
+                                                       absl::string_view job_id,
+                                                       absl::string_view request_id) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Submission> submission, store.FindSubmission(request_id));
+  if (!submission.has_value() || submission->job_id != job_id) return JobNotFound(job_id);
+  return *std::move(submission);
+}
+
+absl::Status Admission::TellToFinish(Ledger::Edit& edit, Job* job) {
   const bool may_finish = job->state == JobState::kQueued || job->state == JobState::kRunning;
-  if (wishes > 0 || !may_finish || job->stop_requested) return absl::OkStatus();
+  if (!may_finish || job->stop_requested) return absl::OkStatus();
   job->stop_requested = true;
   return edit.Note(job, "client", "stop_requested");
+}
+
+absl::Status Admission::StopIfNobodyWantsAll(Ledger::Edit& edit, Job* job) {
+  QUOTIENT_ASSIGN_OR_RETURN(const int wishes, edit.store().CountFullWishes(job->id));
+  return wishes > 0 ? absl::OkStatus() : TellToFinish(edit, job);
 }
 
 absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_view request_id) {
@@ -284,10 +295,9 @@ absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_vie
     if (!found.has_value()) return JobNotFound(job_id);
     job = *std::move(found);
     if (!request_id.empty()) {
-      QUOTIENT_ASSIGN_OR_RETURN(auto submission, store.FindSubmission(request_id));
-      if (!submission.has_value() || submission->job_id != job_id) return JobNotFound(job_id);
-      submission->withdrawn = true;
-      QUOTIENT_RETURN_IF_ERROR(store.PutSubmission(*submission));
+      QUOTIENT_ASSIGN_OR_RETURN(Submission submission, FindSubmissionOf(store, job_id, request_id));
+      submission.withdrawn = true;
+      QUOTIENT_RETURN_IF_ERROR(store.PutSubmission(submission));
       QUOTIENT_ASSIGN_OR_RETURN(const int wishes, store.CountWishes(job_id));
       if (wishes > 0) return StopIfNobodyWantsAll(edit, &job);
     }
@@ -322,17 +332,11 @@ absl::StatusOr<Job> Admission::Stop(absl::string_view job_id, absl::string_view 
     QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> found, store.Find(job_id));
     if (!found.has_value()) return JobNotFound(job_id);
     job = *std::move(found);
-    const bool may_finish = job.state == JobState::kQueued || job.state == JobState::kRunning;
-    if (!may_finish || job.stop_requested) return absl::OkStatus();
-    if (!request_id.empty()) {
-      QUOTIENT_ASSIGN_OR_RETURN(auto submission, store.FindSubmission(request_id));
-      if (!submission.has_value() || submission->job_id != job_id) return JobNotFound(job_id);
-      submission->takes_early = true;
-      QUOTIENT_RETURN_IF_ERROR(store.PutSubmission(*submission));
-      return StopIfNobodyWantsAll(edit, &job);
-    }
-    job.stop_requested = true;
-    return edit.Note(&job, "client", "stop_requested");
+    if (request_id.empty()) return TellToFinish(edit, &job);
+    QUOTIENT_ASSIGN_OR_RETURN(Submission submission, FindSubmissionOf(store, job_id, request_id));
+    submission.takes_early = true;
+    QUOTIENT_RETURN_IF_ERROR(store.PutSubmission(submission));
+    return StopIfNobodyWantsAll(edit, &job);
   }));
   return job;
 }

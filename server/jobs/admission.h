@@ -114,6 +114,13 @@ class Admission {
   absl::Status DropIncomplete(const std::string& action_key) const;
   // Makes a job that was there before one of this request, too.
   absl::StatusOr<Job> Share(Ledger::Edit& edit, Job job, const SubmitRequest& request) const;
+  // JOB_NOT_FOUND if the job has no submission of this id.
+  static absl::StatusOr<Submission> FindSubmissionOf(JobTransaction& store,
+                                                     absl::string_view job_id,
+                                                     absl::string_view request_id);
+  // Does nothing if the job has ended, is being cancelled, or was told before.
+  static absl::Status TellToFinish(Ledger::Edit& edit, Job* job);
+  // Tells it so if all of its submissions would take an early result.
   static absl::Status StopIfNobodyWantsAll(Ledger::Edit& edit, Job* job);
   // Notes a use by somebody who only reads, which a disk that takes nothing does not prevent.
   void NoteRead(const Job& job) const;

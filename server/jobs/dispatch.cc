@@ -35,9 +35,9 @@ void TakeResult(const JobResult& result, Job* job) {
   job->action_key = ActionKey(job->spec, {result.engine_version, result.device_fingerprint});
 }
 
-// Returns the job of a lease, or ABORTED if the store knows of a later one.
+// Returns the job of a lease, or ABORTED if the store knows of a later one, or cannot read the job.
 absl::StatusOr<Job> Fenced(JobTransaction& store, const Lease& lease) {
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(lease.job_id));
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, FindReadable(store, lease.job_id));
   if (!job.has_value() || job->lease_epoch != lease.epoch ||
       (job->state != JobState::kRunning && job->state != JobState::kCancelling)) {
     return absl::AbortedError(absl::StrCat("lease of job ", lease.job_id, " lost"));
@@ -77,12 +77,6 @@ bool IsOverdue(const Job& job, int64_t now_ms) {
   return job.state == JobState::kQueued && job.start_by_ms > 0 && job.start_by_ms <= now_ms;
 }
 
-// Goes on without a job whose record cannot be read.
-absl::Status SetAside(JobTransaction& store, const std::string& id, const absl::Status& failure) {
-  Log().error("job {} is left out from now on: {}", id, std::string(failure.message()));
-  return store.SetAside(id);
-}
-
 // What an attempt takes, as far as that is known before it begins.
 double ExpectedSeconds(const Job& job) {
   const double budget = job.spec.options.budget_seconds;
@@ -104,7 +98,7 @@ absl::StatusOr<bool> MayRun(JobTransaction& store, const Job& job) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.Leases());
   if (job.runs_alone) return leases.empty();
   for (const Lease& lease : leases) {
-    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> running, store.Find(lease.job_id));
+    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> running, FindReadable(store, lease.job_id));
     if (running.has_value() && running->runs_alone) return false;
   }
   return true;
@@ -153,15 +147,8 @@ absl::StatusOr<std::optional<Job>> Dispatch::NextInTime(Ledger::Edit& edit) {
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<QueueHead> heads, store.QueueHeads());
     if (heads.empty()) return std::nullopt;
-    const std::string id = Next(heads).job_id;
-    absl::StatusOr<std::optional<Job>> found = store.Find(id);
-    if (GetReason(found.status()) == Reason::kInternal) {
-      QUOTIENT_RETURN_IF_ERROR(SetAside(store, id, found.status()));
-      continue;
-    }
-    QUOTIENT_RETURN_IF_ERROR(found.status());
-    std::optional<Job> job = *std::move(found);
-    if (!job.has_value()) return MakeError(Reason::kInternal, "a waiting job is not in the store");
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, FindReadable(store, Next(heads).job_id));
+    if (!job.has_value()) continue;
     if (!IsOverdue(*job, store.now_ms())) return job;
     QUOTIENT_RETURN_IF_ERROR(Expire(edit, *std::move(job)));
   }
@@ -233,14 +220,9 @@ absl::StatusOr<int> Dispatch::FailOverdue() {
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     failed = 0;
     for (const std::string& id : ids) {
-      absl::StatusOr<std::optional<Job>> job = edit.store().Find(id);
-      if (GetReason(job.status()) == Reason::kInternal) {
-        QUOTIENT_RETURN_IF_ERROR(SetAside(edit.store(), id, job.status()));
-        continue;
-      }
-      QUOTIENT_RETURN_IF_ERROR(job.status());
-      if (!job->has_value() || !IsOverdue(**job, edit.store().now_ms())) continue;
-      QUOTIENT_RETURN_IF_ERROR(Expire(edit, **std::move(job)));
+      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, FindReadable(edit.store(), id));
+      if (!job.has_value() || !IsOverdue(*job, edit.store().now_ms())) continue;
+      QUOTIENT_RETURN_IF_ERROR(Expire(edit, *std::move(job)));
       ++failed;
     }
     return absl::OkStatus();
@@ -274,13 +256,10 @@ absl::StatusOr<int> Dispatch::RecoverAll(const LastEnd& end) {
     const Verdict verdict = Judge(end, leases.size());
     for (const Lease& lease : leases) {
       QUOTIENT_RETURN_IF_ERROR(store.RemoveLease(lease.job_id));
-      absl::StatusOr<Job> job = Fenced(store, lease);
-      if (GetReason(job.status()) == Reason::kInternal) {
-        QUOTIENT_RETURN_IF_ERROR(SetAside(store, lease.job_id, job.status()));
-        continue;
+      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, FindReadable(store, lease.job_id));
+      if (job.has_value()) {
+        QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, *std::move(job), verdict));
       }
-      QUOTIENT_RETURN_IF_ERROR(job.status());
-      QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, *std::move(job), verdict));
     }
     taken = static_cast<int>(leases.size());
     return absl::OkStatus();

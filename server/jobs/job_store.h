@@ -67,6 +67,10 @@ class JobTransaction {
   virtual absl::Status ForgetSubmissions(int64_t create_ms) = 0;
 };
 
+// Returns the job; nothing if there is none, or if its record cannot be read. Then it is set aside,
+// so that it is not found again.
+absl::StatusOr<std::optional<Job>> FindReadable(JobTransaction& store, const std::string& id);
+
 // What is unset or empty lets all jobs through.
 struct JobFilter {
   std::optional<JobState> state;

@@ -39,13 +39,7 @@ absl::StatusOr<int> Retention::RemoveJobs(std::span<const std::string> ids, int6
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     removed = 0;
     for (const std::string& id : ids) {
-      const absl::StatusOr<std::optional<Job>> found = edit.store().Find(id);
-      if (GetReason(found.status()) == Reason::kInternal) {
-        QUOTIENT_RETURN_IF_ERROR(edit.store().SetAside(id));
-        continue;
-      }
-      QUOTIENT_RETURN_IF_ERROR(found.status());
-      const std::optional<Job>& job = *found;
+      QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, FindReadable(edit.store(), id));
       if (!job.has_value() || !IsTerminal(job->state) || job->use_ms >= before_ms) continue;
       QUOTIENT_RETURN_IF_ERROR(edit.Remove(*job));
       ++removed;

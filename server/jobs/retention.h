@@ -34,8 +34,8 @@ struct RetentionRound {
   int blobs = 0;
   int64_t blob_bytes = 0;
   int64_t held_bytes = 0;  // Of all blobs that are left.
-  int64_t excess_bytes =
-      0;  // What should still go, and cannot, since it is needed or was just used.
+  // What should still go, and cannot, since it is needed or was just used.
+  int64_t excess_bytes = 0;
 };
 
 // One thread at a time.

@@ -71,8 +71,25 @@ constexpr int kRefused[] = {
 constexpr uint64_t kNamespaces[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
                                     CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
 
-absl::Status Failure(absl::string_view what, int code) {
-  return absl::UnavailableError(absl::StrCat(what, ": ", strerror(-code)));
+// Returns 0, or the negative error number of the first rule that cannot be added.
+int AddRules(scmp_filter_ctx filter) {
+  const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+  int failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+  for (const int call : kRefused) {
+    if (failed == 0) failed = seccomp_rule_add(filter, refuse, call, 0);
+  }
+  if (failed == 0) {
+    failed = seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 1,
+                              SCMP_A0(SCMP_CMP_NE, static_cast<scmp_datum_t>(AF_UNIX)));
+  }
+  for (const uint64_t kind : kNamespaces) {
+    if (failed != 0) break;
+    failed = seccomp_rule_add(filter, refuse, SCMP_SYS(clone), 1,
+                              SCMP_A0(SCMP_CMP_MASKED_EQ, kind, kind));
+  }
+  // Its flags are in memory, where a filter cannot see them. The C library then takes clone.
+  if (failed == 0) failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+  return failed;
 }
 
 }  // namespace
@@ -81,32 +98,10 @@ absl::Status EnterSandbox() {
   const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (filter == nullptr) return absl::UnavailableError("no seccomp filter can be made");
   const auto release = absl::MakeCleanup([filter] { seccomp_release(filter); });
-  const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
-  if (const int code = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); code != 0) {
-    return Failure("seccomp for all threads", code);
-  }
-  for (const int call : kRefused) {
-    if (const int code = seccomp_rule_add(filter, refuse, call, 0); code != 0) {
-      return Failure("seccomp rule", code);
-    }
-  }
-  const int code = seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 1,
-                                    SCMP_A0(SCMP_CMP_NE, static_cast<scmp_datum_t>(AF_UNIX)));
-  if (code != 0) return Failure("seccomp rule for sockets", code);
-  for (const uint64_t kind : kNamespaces) {
-    if (const int failed = seccomp_rule_add(filter, refuse, SCMP_SYS(clone), 1,
-                                            SCMP_A0(SCMP_CMP_MASKED_EQ, kind, kind));
-        failed != 0) {
-      return Failure("seccomp rule for namespaces", failed);
-    }
-  }
-  // Its flags are in memory, where a filter cannot see them. The C library then takes clone.
-  if (const int failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-      failed != 0) {
-    return Failure("seccomp rule for clone3", failed);
-  }
-  const int loaded = seccomp_load(filter);
-  return loaded == 0 ? absl::OkStatus() : Failure("seccomp", loaded);
+  int failed = AddRules(filter);
+  if (failed == 0) failed = seccomp_load(filter);
+  if (failed == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("seccomp: ", strerror(-failed)));
 }
 
 }  // namespace quotient::runner

@@ -185,8 +185,9 @@ class SqliteTransaction : public jobs::JobTransaction {
 
   absl::Status ForgetSubmissions(int64_t create_ms) override {
     return db_.Run(
-        "DELETE FROM submission WHERE create_ms < ? AND job_id IN"
-        " (SELECT id FROM job WHERE state IN ('SUCCEEDED', 'FAILED', 'CANCELLED'))",
+        "DELETE FROM submission WHERE create_ms < ? AND EXISTS"
+        " (SELECT 1 FROM job JOIN job_index USING (number) WHERE job.id = job_id"
+        "  AND job_index.state IN ('SUCCEEDED', 'FAILED', 'CANCELLED'))",
         {create_ms});
   }
 
