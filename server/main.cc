@@ -30,10 +30,12 @@
 #include "core/os/atomic_file.h"
 #include "core/os/cpu_quota.h"
 #include "core/os/environment.h"
+#include "core/os/fault_point.h"
 #include "core/os/guarded_main.h"
 #include "core/os/memory.h"
 #include "core/os/openmp_environment.h"
 #include "core/os/random_id.h"
+#include "server/capabilities.h"
 #include "server/chores.h"
 #include "server/config/flags.h"
 #include "server/config/log_format.h"
@@ -68,7 +70,6 @@ namespace quotient {
 namespace {
 
 constexpr int kExitUsage = 2;
-constexpr int64_t kSecondsPerDay = int64_t{24} * 3600;
 
 // The devices as this process sees them, to say what a job's device is. Nothing is timed here.
 struct KnownDevices {
@@ -177,27 +178,6 @@ struct Workers {
   worker::WorkerPool pool;
 };
 
-v1::Capabilities MakeCapabilities(const config::ServerFlags& flags,
-                                  const rpc::BlobLimits& blob_limits,
-                                  const jobs::AdmissionLimits& job_limits) {
-  v1::Capabilities capabilities;
-  capabilities.set_server_version(QUOTIENT_VERSION);
-  capabilities.set_engine_version(std::string(optimize::EngineVersion()));
-  capabilities.set_max_chunk_bytes(blob_limits.max_chunk_bytes);
-  capabilities.set_max_blob_bytes(flags.max_blob_bytes);
-  capabilities.set_max_queued_jobs(job_limits.max_queued);
-  capabilities.set_max_queued_jobs_per_client(job_limits.max_queued_per_client);
-  capabilities.set_min_priority(-jobs::JobPolicy::kMostPriority);
-  capabilities.set_max_priority(jobs::JobPolicy::kMostPriority);
-  capabilities.set_keep_jobs_seconds(flags.keep_days * kSecondsPerDay);
-  capabilities.set_max_external_files(job_limits.max_external_files);
-  capabilities.set_workers(static_cast<int>(flags.workers));
-  capabilities.add_digest_kinds("sha256");
-  capabilities.set_api_version_min("v1");
-  capabilities.set_api_version_max("v1");
-  return capabilities;
-}
-
 struct Services {
   Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
       : blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
@@ -268,7 +248,9 @@ void Drain(const config::ServerFlags& flags, int signal_number, Queue* queue, Wo
   readiness->Set(ops::Readiness::Obstacle::kDraining, true);
   AwaitEndpoints(flags, signal_number, workers->pool.failure());
   queue->admission.Drain();
+  os::FaultPoint("end.closed");
   workers->pool.Stop();
+  os::FaultPoint("end.handed_back");
   queue->hub.Close();
   server->Shutdown(absl::Seconds(flags.drain_seconds));
   if (!flags.port_file.empty()) unlink(flags.port_file.c_str());
@@ -283,8 +265,10 @@ absl::StatusOr<const store::RunRecord*> Recover(const Stores& stores, Queue* que
   // This process alone owns the data folder, so the workers of all earlier leases are dead.
   QUOTIENT_ASSIGN_OR_RETURN(const int recovered,
                             queue->dispatch.RecoverAll(store::RunRecord::Read(path, boot_id)));
+  os::FaultPoint("start.recovered");
   if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
   QUOTIENT_RETURN_IF_ERROR(queue->checkpoints.RemoveEnded().status());
+  os::FaultPoint("start.cleaned");
   QUOTIENT_ASSIGN_OR_RETURN(auto record, store::RunRecord::Begin(path, boot_id));
   return record.release();
 }
@@ -326,6 +310,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   jobs::Retention retention(LimitsOfRetention(flags), &queue.ledger, stores.blobs.get(),
                             &Clock::System());
   const ops::Ticker slow_ticker(SlowChores(flags, stores, &scrubber, &retention, &metrics));
+  os::FaultPoint("start.listening");
   workers.pool.Start();
   readiness.TellTo([&server](bool ready) { server->SetServing(ready); });
   // The pool, which outlives the server, may still find that storage fails.
@@ -338,6 +323,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   if (const absl::Status noted = record->NoteTold(); !noted.ok()) {
     Log().error("the end is not noted: {}", std::string(noted.message()));
   }
+  os::FaultPoint("end.told");
   Drain(flags, signal_number, &queue, &workers, server.get(), &readiness);
   return workers.pool.failure();
 }
@@ -362,6 +348,12 @@ int Main(int argc, char** argv) {
   if (flags->metrics_page) {
     std::fputs(ops::MetricsPage().c_str(), stdout);
     return EXIT_SUCCESS;
+  }
+  const os::Environment environment = os::ReadEnvironment(environ);
+  if (const absl::Status fault = os::ChooseFault(os::ValueOf(environment, os::kFaultVariable));
+      !fault.ok()) {
+    std::fprintf(stderr, "quotientd: %s\n", std::string(fault.message()).c_str());
+    return kExitUsage;
   }
   config::SetLogFormat(flags->log_format);
   Log().set_level(spdlog::level::from_str(flags->log_level));

@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
+#include "core/os/fault_point.h"
 #include "server/ops/metered.h"
 #include "server/store/disk/checkpoint_store.h"
 #include "server/store/disk/upload_store.h"
@@ -24,6 +25,7 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
   const Clock& clock = Clock::System();
   Stores stores;
   QUOTIENT_ASSIGN_OR_RETURN(stores.directory, store::DataDirectory::Open(flags.data_dir));
+  os::FaultPoint("start.locked");
   QUOTIENT_ASSIGN_OR_RETURN(stores.jobs,
                             store::OpenSqliteJobStore(stores.directory->database_path(), &clock));
   stores.jobs = ops::NewMeteredJobStore(std::move(stores.jobs), &clock, metrics);

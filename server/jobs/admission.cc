@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/fault_point.h"
 #include "proto/wire/status.h"
 #include "server/jobs/action_key.h"
 
@@ -85,8 +86,10 @@ absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request, job));
     edit.Submitted(admitted.job, admitted.disposition);
+    os::FaultPoint("submit.admitted");
     return absl::OkStatus();
   }));
+  os::FaultPoint("submit.committed");
   return admitted;
 }
 
@@ -166,6 +169,7 @@ absl::Status Admission::DropIncomplete(const std::string& action_key) const {
       QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.store().Find(same->id));
       if (!job.has_value()) return absl::OkStatus();
       job->result->is_lost = true;
+      os::FaultPoint("result.lost");
       return edit.store().Put(*job);
     }));
   }
@@ -279,6 +283,7 @@ absl::Status Admission::TellToFinish(Ledger::Edit& edit, Job* job) {
   const bool may_finish = job->state == JobState::kQueued || job->state == JobState::kRunning;
   if (!may_finish || job->stop_requested) return absl::OkStatus();
   job->stop_requested = true;
+  os::FaultPoint("stop.found");
   return edit.Note(job, "client", "stop_requested");
 }
 
@@ -301,8 +306,10 @@ absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_vie
       QUOTIENT_ASSIGN_OR_RETURN(const int wishes, store.CountWishes(job_id));
       if (wishes > 0) return StopIfNobodyWantsAll(edit, &job);
     }
+    os::FaultPoint("cancel.found");
     return edit.Move(&job, JobEvent::kCancel, "client", "cancel");
   }));
+  os::FaultPoint("cancel.committed");
   return job;
 }
 
@@ -338,6 +345,7 @@ absl::StatusOr<Job> Admission::Stop(absl::string_view job_id, absl::string_view 
     QUOTIENT_RETURN_IF_ERROR(store.PutSubmission(submission));
     return StopIfNobodyWantsAll(edit, &job);
   }));
+  os::FaultPoint("stop.committed");
   return job;
 }
 
@@ -345,6 +353,7 @@ absl::Status Admission::Delete(absl::string_view job_id) {
   return dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, edit.store().Find(job_id));
     if (!job.has_value()) return JobNotFound(job_id);
+    os::FaultPoint("delete.found");
     if (IsTerminal(job->state)) return edit.Remove(*job);
     return MakeError(Reason::kJobNotFinished,
                      absl::StrCat("job ", job_id, " is ", JobStateName(job->state),

@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/fault_point.h"
 #include "server/jobs/action_key.h"
 
 namespace quotient::jobs {
@@ -130,11 +131,13 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
     job->start_by_ms = 0;
     Lease lease{job->id, std::string(owner), job->lease_epoch};
     QUOTIENT_RETURN_IF_ERROR(store.PutLease(lease));
+    os::FaultPoint("claim.leased");
     QUOTIENT_RETURN_IF_ERROR(edit.Move(&*job, JobEvent::kClaim, "worker", "claimed"));
     claimed = Claimed{*std::move(job), std::move(lease)};
     return absl::OkStatus();
   }));
   if (claimed.has_value()) {
+    os::FaultPoint("claim.committed");
     // There may be more jobs, so the next WaitForWork must not block.
     absl::MutexLock lock(&mutex_);
     work_ = true;
@@ -166,6 +169,7 @@ absl::Status Dispatch::Finish(const Lease& lease, const absl::StatusOr<JobResult
     const bool wanted = job.state == JobState::kRunning;
     if (wanted && result.ok()) TakeResult(*result, &job);
     if (wanted && !result.ok()) job.error = result.status();
+    os::FaultPoint("finish.taken");
     return edit.Move(&job, result.ok() ? JobEvent::kSucceed : JobEvent::kFail, "worker",
                      result.ok() ? "finished" : ReasonText(result.status()));
   });
@@ -173,6 +177,7 @@ absl::Status Dispatch::Finish(const Lease& lease, const absl::StatusOr<JobResult
 
 absl::Status Dispatch::HandBack(const Lease& lease, absl::string_view reason) {
   return End(lease, [reason](Ledger::Edit& edit, Job job) {
+    os::FaultPoint("hand_back.found");
     return MoveBack(edit, std::move(job), "worker", reason);
   });
 }
@@ -180,6 +185,7 @@ absl::Status Dispatch::HandBack(const Lease& lease, absl::string_view reason) {
 absl::Status Dispatch::Lose(const Lease& lease, absl::string_view reason,
                             const absl::Status& error) {
   return End(lease, [&](Ledger::Edit& edit, Job job) {
+    os::FaultPoint("lose.found");
     return MoveLost(edit, std::move(job), error, "worker", reason);
   });
 }
@@ -205,6 +211,7 @@ absl::Status Dispatch::EndHeld(HeldLease& held,
     QUOTIENT_RETURN_IF_ERROR(edit.store().RemoveLease(held.lease.job_id));
     return change(edit, std::move(job));
   });
+  os::FaultPoint("lease.ended");
   if (status.ok() || absl::IsAborted(status)) {
     held.ended = true;
     leases_.Remove(held.lease);
@@ -260,10 +267,12 @@ absl::StatusOr<int> Dispatch::RecoverAll(const LastEnd& end) {
       if (job.has_value()) {
         QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, *std::move(job), verdict));
       }
+      os::FaultPoint("recover.moved");
     }
     taken = static_cast<int>(leases.size());
     return absl::OkStatus();
   }));
+  os::FaultPoint("recover.committed");
   return taken;
 }
 

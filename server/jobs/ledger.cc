@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/fault_point.h"
 
 namespace quotient::jobs {
 
@@ -54,6 +55,7 @@ absl::Status Ledger::Edit::Record(Job* job, JobState to, absl::string_view actor
   job->sequence = transition.sequence;
   if (IsTerminal(to)) job->end_ms = job->use_ms = transition.time_ms;
   QUOTIENT_RETURN_IF_ERROR(store_.Put(*job));
+  os::FaultPoint("ledger.half_written");
   QUOTIENT_RETURN_IF_ERROR(store_.Append(transition));
   changes_.push_back({*job, std::move(transition)});
   return absl::OkStatus();
@@ -67,6 +69,7 @@ void Ledger::AddObserver(JobObserver* observer) {
 absl::Status Ledger::Write(absl::FunctionRef<absl::Status(Edit&)> write) {
   QUOTIENT_RETURN_IF_ERROR(Commit(write));
   TellNews();
+  os::FaultPoint("ledger.told");
   return absl::OkStatus();
 }
 
@@ -77,8 +80,10 @@ absl::Status Ledger::Commit(absl::FunctionRef<absl::Status(Edit&)> write) {
     Edit edit(transaction);
     QUOTIENT_RETURN_IF_ERROR(write(edit));
     news = {std::move(edit.changes_), std::move(edit.submissions_), std::move(edit.removals_)};
+    os::FaultPoint("ledger.written");
     return absl::OkStatus();
   }));
+  os::FaultPoint("ledger.committed");
   absl::MutexLock news_lock(&news_mutex_);
   news_.push_back(std::move(news));
   return absl::OkStatus();

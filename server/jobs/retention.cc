@@ -7,6 +7,7 @@
 
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/fault_point.h"
 
 namespace quotient::jobs {
 namespace {
@@ -42,6 +43,7 @@ absl::StatusOr<int> Retention::RemoveJobs(std::span<const std::string> ids, int6
       QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, FindReadable(edit.store(), id));
       if (!job.has_value() || !IsTerminal(job->state) || job->use_ms >= before_ms) continue;
       QUOTIENT_RETURN_IF_ERROR(edit.Remove(*job));
+      os::FaultPoint("retention.removed");
       ++removed;
     }
     return absl::OkStatus();
@@ -55,6 +57,7 @@ absl::Status Retention::RemoveOldJobs(int64_t before_ms, RetentionRound* round) 
                               ledger_.store().Unused(before_ms, kBatch));
     QUOTIENT_ASSIGN_OR_RETURN(const int removed, RemoveJobs(ids, before_ms));
     round->jobs_by_age += removed;
+    os::FaultPoint("retention.committed");
     if (removed < kBatch) return absl::OkStatus();
   }
 }

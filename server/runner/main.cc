@@ -7,10 +7,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
+#include "absl/status/status.h"
 #include "core/os/child_process.h"
 #include "core/os/child_setup.h"
 #include "core/os/environment.h"
+#include "core/os/fault_point.h"
 #include "core/os/guarded_main.h"
 #include "core/os/message_channel.h"
 #include "core/os/openmp_environment.h"
@@ -23,10 +26,15 @@ namespace {
 // Of os::EndBeforeOthers: before the server, and after a helper that this process has started.
 constexpr int kScore = 500;
 
-int Main() {
+int Main(const os::Environment& environment) {
   if (fcntl(os::kChildSocket, F_GETFD) < 0) {
     std::fputs("quotient-job is started by quotientd alone\n", stderr);
     return 2;
+  }
+  if (const absl::Status fault = os::ChooseFault(os::ValueOf(environment, os::kFaultVariable));
+      !fault.ok()) {
+    std::fprintf(stderr, "quotient-job: %s\n", std::string(fault.message()).c_str());
+    return EXIT_FAILURE;
   }
   os::EndWithStarter();
   os::BlockRequestsToEnd();
@@ -41,7 +49,8 @@ int main(int /*argc*/, char** argv) {
   using quotient::runner::kExitOutOfMemory;
   return quotient::os::GuardedMain(
       "quotient-job", {.other = EXIT_FAILURE, .out_of_memory = kExitOutOfMemory}, [&] {
-        quotient::os::EnsureOpenMpEnvironment(argv, quotient::os::ReadEnvironment(environ));
-        return quotient::runner::Main();
+        const quotient::os::Environment environment = quotient::os::ReadEnvironment(environ);
+        quotient::os::EnsureOpenMpEnvironment(argv, environment);
+        return quotient::runner::Main(environment);
       });
 }

@@ -15,6 +15,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/child_process.h"
+#include "core/os/fault_point.h"
 #include "core/os/message_channel.h"
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
@@ -218,6 +219,7 @@ class ProcessRunner : public worker::JobRunner {
                                       worker::KeptCheckpoint* checkpoint) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto process,
                               Process::Start(settings_, &clock_, RequestOf(job, checkpoint)));
+    os::FaultPoint("process.started");
     Messenger messenger(token, settings_.end_seconds, process.get());
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
                               process->Await(

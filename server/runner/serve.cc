@@ -22,6 +22,7 @@
 #include "core/optimize/optimize.h"
 #include "core/os/child_setup.h"
 #include "core/os/environment.h"
+#include "core/os/fault_point.h"
 #include "core/os/memory.h"
 #include "core/timing/lane.h"
 #include "core/timing/rule_store.h"
@@ -105,6 +106,7 @@ class SentCheckpoint : public CheckpointSlot {
     v1::Event event;
     event.set_checkpoint(std::string(bytes));
     events_.Send(event);
+    os::FaultPoint("job.checkpointed");
   }
 
  private:
@@ -336,6 +338,7 @@ int Serve(os::MessageChannel& channel) {
     if (!entered.ok()) Log().warn("no sandbox: {}", std::string(entered.message()));
   }
 
+  os::FaultPoint("job.sandboxed");
   // These and the thread live until the process ends.
   auto& events = *new Events(&channel);
   auto& listening = *new Listening{.channel = channel, .events = events};
@@ -343,6 +346,7 @@ int Serve(os::MessageChannel& channel) {
   v1::Event begun;
   begun.set_begun(true);
   events.Send(begun);
+  os::FaultPoint("job.begun");
 
   const absl::StatusOr<std::unique_ptr<Workplace>> workplace =
       Workplace::Open(request.setup(), &events);
@@ -354,8 +358,10 @@ int Serve(os::MessageChannel& channel) {
   v1::Ended ended;
   const absl::Status status = Answer(request, **workplace, listening.token, &events, &ended);
   SetLane(nullptr, &listening);
+  os::FaultPoint("job.answered");
   // Comes before the devices are closed, since that may fail, too.
   SendLast(status, std::move(ended), &events);
+  os::FaultPoint("job.told");
   return EXIT_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
+#include "core/os/fault_point.h"
 #include "server/config/log_format.h"
 #include "server/worker/lease_keeper.h"
 #include "server/worker/leased_checkpoint.h"
@@ -143,6 +144,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   LeasedCheckpoint checkpoint(dependencies_.checkpoints, claimed.lease);
   const absl::StatusOr<jobs::JobResult> result = dependencies_.runner->Run(
       job, token, &sink, settings_.keeps_checkpoints ? &checkpoint : nullptr);
+  os::FaultPoint("worker.ran");
   const bool ours = keeper.Stop();
   Unregister(&token);
   LogOutcome(job.id, result.status(), dependencies_.clock->SecondsSince(start_ns));

@@ -40,6 +40,7 @@ ORDER |= {
     "tests/core/kernels/cuda": ["fakes", ".", ("gpu", "plugin", "smoke")],
     "tests/server": ["support", *ORDER["server"]],
     "tests/client": ORDER["client"],
+    "tests/e2e": ["faults"],
     "tests/bench": [".", "networks"],
 }
 

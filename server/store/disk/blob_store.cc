@@ -21,6 +21,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/fault_point.h"
 #include "core/os/files.h"
 #include "core/os/random_id.h"
 #include "server/store/disk/blob_check.h"
@@ -209,7 +210,9 @@ absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
   const auto remove = absl::MakeCleanup([&file] { unlink(file.c_str()); });
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(file, O_WRONLY | O_CREAT | O_EXCL));
   QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd, bytes, file));
+  os::FaultPoint("blob.written");
   QUOTIENT_RETURN_IF_ERROR(os::Sync(fd, file));
+  os::FaultPoint("blob.synced");
   QUOTIENT_RETURN_IF_ERROR(Adopt(file, id));
   return id;
 }
@@ -254,12 +257,14 @@ absl::StatusOr<bool> DiskBlobStore::RemoveUnused(const BlobId& id, int64_t unix_
     if (rename(path.c_str(), aside.c_str()) != 0) {
       return errno == ENOENT ? absl::StatusOr<bool>(false) : os::ErrnoError("remove", path);
     }
+    os::FaultPoint("blob.taken_away");
     if (stat(aside.c_str(), &status) != 0 || MtimeMs(status) >= unix_ms) {
       QUOTIENT_RETURN_IF_ERROR(PutBack(aside, path));
       return false;
     }
     verified_.erase(id.digest);
   }
+  os::FaultPoint("blob.forgotten");
   // A large file takes long.
   unlink(aside.c_str());
   return true;
@@ -281,6 +286,7 @@ absl::Status DiskBlobStore::Adopt(const std::string& file, const BlobId& id) {
     if (rename(file.c_str(), path.c_str()) != 0) return os::ErrnoError("rename to", path);
     verified_.insert(id.digest);
   }
+  os::FaultPoint("blob.renamed");
   return os::SyncDirectory(folder);
 }
 
@@ -297,6 +303,7 @@ void DiskBlobStore::SetAside(const Digest& digest, const os::Fd& fd) {
     const std::string aside = absl::StrCat(damaged(), "/", digest.Hex(), ".", os::RandomId());
     // If the file cannot be moved, it is found damaged again.
     if (rename(path.c_str(), aside.c_str()) != 0) return;
+    os::FaultPoint("blob.set_aside");
     // Its age is counted from now.
     futimens(fd.get(), nullptr);
     verified_.erase(digest);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/os/atomic_file.h"
+#include "core/os/fault_point.h"
 #include "core/os/files.h"
 
 namespace quotient::store {
@@ -27,7 +28,11 @@ bool IsJobId(absl::string_view name) {
 class StagedFile : public jobs::StagedCheckpoint {
  public:
   explicit StagedFile(std::unique_ptr<os::AtomicFile> file) : file_(std::move(file)) {}
-  absl::Status Commit() override { return file_->Commit(); }
+  absl::Status Commit() override {
+    QUOTIENT_RETURN_IF_ERROR(file_->Commit());
+    os::FaultPoint("checkpoint.committed");
+    return absl::OkStatus();
+  }
 
  private:
   const std::unique_ptr<os::AtomicFile> file_;
@@ -68,7 +73,9 @@ absl::StatusOr<std::unique_ptr<jobs::StagedCheckpoint>> DiskCheckpointStore::Sta
   QUOTIENT_RETURN_IF_ERROR(blobs_.CheckRoom(static_cast<int64_t>(bytes.size())));
   QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<os::AtomicFile> file, os::AtomicFile::Create(path));
   QUOTIENT_RETURN_IF_ERROR(file->Append(bytes));
+  os::FaultPoint("checkpoint.written");
   QUOTIENT_RETURN_IF_ERROR(file->Seal());
+  os::FaultPoint("checkpoint.sealed");
   return std::make_unique<StagedFile>(std::move(file));
 }
 
@@ -82,6 +89,7 @@ absl::StatusOr<std::string> DiskCheckpointStore::Get(absl::string_view job_id) {
 
 absl::Status DiskCheckpointStore::Remove(absl::string_view job_id) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string path, PathOf(job_id));
+  os::FaultPoint("checkpoint.unneeded");
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
   return os::ErrnoError("remove", path);
 }

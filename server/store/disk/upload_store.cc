@@ -16,6 +16,7 @@
 #include "core/base/digest.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/fault_point.h"
 #include "core/os/files.h"
 #include "core/os/random_id.h"
 #include "server/store/disk/upload_state.h"
@@ -67,6 +68,7 @@ class DiskUploadWriter : public jobs::UploadWriter {
                        absl::StrCat("more bytes than the ", state_.blob.size_bytes, " announced"));
     }
     QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd_, bytes, where_.path));
+    os::FaultPoint("upload.written");
     digester_.Update(bytes);
     written_ += static_cast<int64_t>(bytes.size());
     if (written_ - state_.committed < DiskUploadStore::kCommitEveryBytes) return absl::OkStatus();
@@ -95,7 +97,9 @@ class DiskUploadWriter : public jobs::UploadWriter {
       return MakeError(Reason::kBadDigest, absl::StrCat("received ", received.Text(),
                                                         ", announced ", state_.blob.Text()));
     }
+    os::FaultPoint("upload.hashed");
     QUOTIENT_RETURN_IF_ERROR(store_.blobs_.Adopt(where_.path, state_.blob));
+    os::FaultPoint("upload.adopted");
     store_.Remove(where_.upload_id);
     return absl::OkStatus();
   }
@@ -109,9 +113,11 @@ class DiskUploadWriter : public jobs::UploadWriter {
   // Syncs the bytes, and then writes the state that declares them durable.
   absl::Status Commit() {
     QUOTIENT_RETURN_IF_ERROR(os::Sync(fd_, where_.path));
+    os::FaultPoint("upload.synced");
     UploadState state = state_;
     state.committed = written_;
     QUOTIENT_RETURN_IF_ERROR(WriteUploadState(StatePath(where_.path), state));
+    os::FaultPoint("upload.committed");
     state_ = state;
     store_.table_.SetCommitted(where_.upload_id, written_);
     return absl::OkStatus();
@@ -186,6 +192,7 @@ void DiskUploadStore::Remove(absl::string_view upload_id) {
   if (!path.ok()) return;
   // The state file is removed last, because Expire finds uploads by their state files.
   unlink(path->c_str());
+  os::FaultPoint("upload.half_removed");
   unlink(StatePath(*path).c_str());
   table_.Remove(upload_id);
   absl::MutexLock lock(&mutex_);
@@ -218,7 +225,9 @@ absl::Status DiskUploadStore::CreateFiles(const std::string& id, const UploadSta
   QUOTIENT_ASSIGN_OR_RETURN(const std::string path, PathOf(id));
   // The state file is written first, because uploads are found by their state files.
   QUOTIENT_RETURN_IF_ERROR(WriteUploadState(StatePath(path), state));
+  os::FaultPoint("upload.half_created");
   QUOTIENT_RETURN_IF_ERROR(os::OpenFile(path, O_WRONLY | O_CREAT | O_EXCL).status());
+  os::FaultPoint("upload.created");
   return os::SyncDirectory(path_);
 }
 
