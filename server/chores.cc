@@ -51,13 +51,18 @@ void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
 }  // namespace
 
 std::vector<ops::Ticker::Task> QuickChores(jobs::WatchHub* hub, jobs::Dispatch* dispatch,
-                                           jobs::Admission* admission, rpc::BlobService* blobs) {
+                                           jobs::Admission* admission, rpc::BlobService* blobs,
+                                           rpc::UnreadReplies* replies) {
   return {
       {absl::Milliseconds(200), [hub] { hub->Tick(); }},
       {absl::Seconds(5), [dispatch] { LogFailure("lost jobs", dispatch->RequeueLost().status()); }},
       {absl::Seconds(1),
        [dispatch] { LogFailure("overdue jobs", dispatch->FailOverdue().status()); }},
-      {absl::Seconds(5), [blobs] { blobs->CancelIdle(); }},
+      {absl::Seconds(5),
+       [blobs, replies] {
+         blobs->CancelIdle();
+         replies->CancelIdle();
+       }},
       {absl::Hours(1), [admission] { LogFailure("request ids", admission->ForgetOldRequests()); }},
   };
 }
@@ -68,7 +73,8 @@ jobs::RetentionLimits LimitsOfRetention(const config::ServerFlags& flags) {
       CheckedMul(flags.min_free_bytes, 2).value_or(std::numeric_limits<int64_t>::max());
   return {.keep_ms = flags.keep_days * kMsPerDay,
           .max_blob_bytes = flags.max_stored_bytes,
-          .min_free_bytes = min_free_bytes};
+          .min_free_bytes = min_free_bytes,
+          .spare_ms = flags.spare_seconds * 1000};
 }
 
 std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, const Stores& stores,
@@ -84,7 +90,7 @@ std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, cons
          LogFailure("uploads",
                     uploads->Expire(now_ms - kUploadLifeMs, now_ms - kEmptyUploadLifeMs));
        }},
-      {absl::Minutes(10), [=] { RemoveUnneeded(retention, metrics); }, kSoon},
+      {absl::Seconds(flags.tidy_seconds), [=] { RemoveUnneeded(retention, metrics); }, kSoon},
       {absl::Minutes(1),
        [=] {
          if (retention->IsRoomShort().value_or(false)) RemoveUnneeded(retention, metrics);

@@ -12,6 +12,7 @@
 #include "server/ops/metrics.h"
 #include "server/ops/ticker.h"
 #include "server/rpc/blob_service.h"
+#include "server/rpc/unread_replies.h"
 #include "server/store/disk/blob_scrubber.h"
 #include "server/stores.h"
 
@@ -19,7 +20,8 @@ namespace quotient {
 
 // Tasks that take milliseconds, for a thread of their own. Borrow what they are given.
 std::vector<ops::Ticker::Task> QuickChores(jobs::WatchHub* hub, jobs::Dispatch* dispatch,
-                                           jobs::Admission* admission, rpc::BlobService* blobs);
+                                           jobs::Admission* admission, rpc::BlobService* blobs,
+                                           rpc::UnreadReplies* replies);
 
 // What is kept: see --keep-days and its neighbours.
 jobs::RetentionLimits LimitsOfRetention(const config::ServerFlags& flags);

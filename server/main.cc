@@ -60,6 +60,7 @@
 #include "server/rpc/model_service.h"
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
+#include "server/rpc/unread_replies.h"
 #include "server/signals.h"
 #include "server/store/disk/blob_scrubber.h"
 #include "server/store/disk/run_record.h"
@@ -70,6 +71,8 @@ namespace quotient {
 namespace {
 
 constexpr int kExitUsage = 2;
+// Transfers have a thread each; so many are left for all other calls.
+constexpr int kThreadsOfOtherCalls = 448;
 
 // The devices as this process sees them, to say what a job's device is. Nothing is timed here.
 struct KnownDevices {
@@ -180,7 +183,9 @@ struct Workers {
 
 struct Services {
   Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
-      : blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
+      : blob_limits{.streams = {.count = static_cast<int>(flags.max_transfers),
+                                .per_peer = static_cast<int>(flags.max_transfers_per_client)}},
+        blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
         models(&queue->admission, workers->runner.get()),
         optimizer({.count = static_cast<int>(flags.max_watches),
                    .per_peer = static_cast<int>(flags.max_watches_per_client)},
@@ -193,16 +198,19 @@ struct Services {
   rpc::ModelService models;
   rpc::OptimizerService optimizer;
   rpc::CapabilitiesService capabilities;
+  rpc::UnreadReplies replies{{}, &Clock::System()};
 };
 
 absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlags& flags,
                                                         Services* services, ops::Metrics* metrics) {
   rpc::GrpcServer::Interceptors interceptors;
   interceptors.push_back(ops::NewGrpcMeter(&Clock::System(), metrics));
+  interceptors.push_back(services->replies.NewInterceptors());
   return rpc::GrpcServer::Start(
       {.listen = flags.listen,
        .allow_remote = flags.allow_remote,
-       .max_chunk_bytes = services->blob_limits.max_chunk_bytes},
+       .max_chunk_bytes = services->blob_limits.max_chunk_bytes,
+       .max_threads = services->blob_limits.streams.count + kThreadsOfOtherCalls},
       {&services->blobs, &services->models, &services->optimizer, &services->capabilities},
       std::move(interceptors));
 }
@@ -304,8 +312,8 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
                             Listen(flags, &services, &metrics));
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
                             ExportMetrics(flags, stores, &queue, &metrics, &readiness));
-  const ops::Ticker ticker(
-      QuickChores(&queue.hub, &queue.dispatch, &queue.admission, &services.blobs));
+  const ops::Ticker ticker(QuickChores(&queue.hub, &queue.dispatch, &queue.admission,
+                                       &services.blobs, &services.replies));
   store::BlobScrubber scrubber(stores.blobs.get());
   jobs::Retention retention(LimitsOfRetention(flags), &queue.ledger, stores.blobs.get(),
                             &Clock::System());

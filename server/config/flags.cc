@@ -16,6 +16,7 @@ namespace {
 using Field = std::variant<std::string ServerFlags::*, int64_t ServerFlags::*, bool ServerFlags::*>;
 
 constexpr int64_t kMostDays = 36'500;
+constexpr int64_t kMostTransfers = 4096;
 
 struct Flag {
   const char* name;
@@ -46,6 +47,10 @@ const Flag kFlags[] = {
      "take no uploads while the disk has less free than this"},
     {"max-watches", "N", &ServerFlags::max_watches, "clients that watch a job at once"},
     {"max-watches-per-client", "N", &ServerFlags::max_watches_per_client, "those of one machine"},
+    {"max-transfers", "N", &ServerFlags::max_transfers,
+     "uploads and downloads that send or receive at once; each takes a thread and some megabytes"},
+    {"max-transfers-per-client", "N", &ServerFlags::max_transfers_per_client,
+     "those of one machine"},
     {"max-uploads", "N", &ServerFlags::max_uploads, "uploads in progress; more have to wait"},
     {"max-uploads-per-client", "N", &ServerFlags::max_uploads_per_client, "those of one machine"},
     {"max-upload-bytes-per-client", "N", &ServerFlags::max_upload_bytes_per_client,
@@ -56,6 +61,11 @@ const Flag kFlags[] = {
     {"max-stored-bytes", "N", &ServerFlags::max_stored_bytes,
      "files of models and results that are kept in all; of more, the results that were not used "
      "for longest are removed; 0: as many as the disk has room for"},
+    {"spare-seconds", "N", &ServerFlags::spare_seconds,
+     "what was used in the last N seconds stays even then, such as a model that was sent for a "
+     "job"},
+    {"tidy-seconds", "N", &ServerFlags::tidy_seconds,
+     "how often it is looked for what can be removed"},
     {"scrub-bytes-per-second", "N", &ServerFlags::scrub_bytes_per_second,
      "stored files are read so fast, again and again, to find damage; 0: not at all"},
     {"max-job-seconds", "N", &ServerFlags::max_job_seconds, "a job is stopped after this long"},
@@ -110,8 +120,14 @@ absl::Status Validate(const ServerFlags& flags) {
   if (flags.workers < 1 || flags.workers > 64) return Invalid("workers", "1 to 64");
   if (flags.data_dir.empty()) return Invalid("data-dir", "empty");
   if (flags.keep_days > kMostDays) return Invalid("keep-days", "too many");
-  for (const char* name : {"max-queued-jobs", "max-queued-jobs-per-client", "max-uploads",
-                           "max-uploads-per-client", "max-watches", "max-watches-per-client"}) {
+  for (const char* name : {"spare-seconds", "tidy-seconds"}) {
+    const int64_t seconds = flags.*std::get<int64_t ServerFlags::*>(FindFlag(name)->field);
+    if (seconds < 1 || seconds > kMostDays * 24 * 3600) return Invalid(name, "1 to a century");
+  }
+  if (flags.max_transfers > kMostTransfers) return Invalid("max-transfers", "too many");
+  for (const char* name :
+       {"max-queued-jobs", "max-queued-jobs-per-client", "max-transfers-per-client", "max-uploads",
+        "max-uploads-per-client", "max-watches", "max-watches-per-client"}) {
     const auto field = std::get<int64_t ServerFlags::*>(FindFlag(name)->field);
     if (flags.*field > std::numeric_limits<int>::max()) return Invalid(name, "too large");
   }

@@ -25,11 +25,15 @@ struct ServerFlags {
   int64_t min_free_bytes = int64_t{256} << 20;
   int64_t max_watches = 10'000;
   int64_t max_watches_per_client = 1000;
+  int64_t max_transfers = 64;
+  int64_t max_transfers_per_client = 32;
   int64_t max_uploads = 512;
   int64_t max_uploads_per_client = 128;
   int64_t max_upload_bytes_per_client = int64_t{64} << 30;
   int64_t keep_days = 30;
   int64_t max_stored_bytes = 0;
+  int64_t spare_seconds = 3600;
+  int64_t tidy_seconds = 600;
   int64_t scrub_bytes_per_second = int64_t{4} << 20;
   int64_t max_job_seconds = 3600;
   int64_t max_silent_seconds = 900;

@@ -196,7 +196,11 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
   } else {
     QUOTIENT_ASSIGN_OR_RETURN(admitted.job, AddJob(edit, *job));
   }
-  // A submission without a request id is stored under a new id, so that CountWishes counts it.
+  // Nothing can be asked of a submission that has no id when its job has ended. If it were kept,
+  // each one who finds a result would add a row for a day.
+  if (request.request_id.empty() && IsTerminal(admitted.job.state)) return admitted;
+  // Another submission without a request id is stored under a new one, so that CountWishes counts
+  // it.
   const std::string id = request.request_id.empty() ? dependencies_.new_id() : request.request_id;
   QUOTIENT_RETURN_IF_ERROR(
       store.PutSubmission({id, payload, admitted.job.id, store.now_ms(), /*withdrawn=*/false}));

@@ -27,7 +27,7 @@ absl::Status Retention::Run(RetentionRound* round) {
   QUOTIENT_RETURN_IF_ERROR(RemoveUnusedBlobs(now_ms - kUnusedBlobMs,
                                              std::numeric_limits<int64_t>::max(),
                                              /*counts=*/true, round));
-  return MakeRoom(now_ms - kLeastMs, round);
+  return MakeRoom(now_ms - limits_.spare_ms, round);
 }
 
 absl::StatusOr<bool> Retention::IsRoomShort() const {

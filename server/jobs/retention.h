@@ -25,6 +25,8 @@ struct RetentionLimits {
   int64_t keep_ms = 0;         // Jobs that were not used for so long are removed; 0: none are.
   int64_t max_blob_bytes = 0;  // Of all blobs; 0: no limit.
   int64_t min_free_bytes = 0;  // What the disk should have free.
+  // What was used so recently stays, even if room is short.
+  int64_t spare_ms = int64_t{3600} * 1000;
 };
 
 // What a round has removed, and what it has left.
@@ -41,10 +43,8 @@ struct RetentionRound {
 // One thread at a time.
 class Retention {
  public:
-  // What nobody needs stays for so long after its last use, and for so long if room is short, as
-  // does the result of a job.
+  // What nobody needs stays for so long after its last use.
   static constexpr int64_t kUnusedBlobMs = int64_t{24} * 3600 * 1000;
-  static constexpr int64_t kLeastMs = int64_t{3600} * 1000;
 
   // Borrows all three.
   Retention(const RetentionLimits& limits, Ledger* ledger, BlobInventory* blobs, const Clock* clock)

@@ -14,6 +14,9 @@ namespace quotient::rpc {
 namespace {
 
 constexpr int kMaxDigestsPerCall = 1000;
+// Of one message of a download. Each download has two of them in memory, one as it is made and one
+// on its way.
+constexpr size_t kSentBytes = 256 << 10;
 
 absl::Status Malformed(absl::string_view message) { return absl::InvalidArgumentError(message); }
 
@@ -125,8 +128,10 @@ absl::Status BlobService::Send(const v1::DownloadRequest& request, StreamSlots::
   v1::DownloadResponse response;
   absl::string_view rest = blob->bytes().substr(static_cast<size_t>(request.offset()));
   while (!rest.empty()) {
-    const absl::string_view chunk = rest.substr(0, static_cast<size_t>(limits_.max_chunk_bytes));
+    const absl::string_view chunk = rest.substr(0, kSentBytes);
     response.set_data(chunk.data(), chunk.size());
+    // Otherwise all of a blob that was sent stays in this process's memory until the end.
+    blob->Release();
     if (blob->damaged()) return Unreadable(id);
     if (!slot.AwaitPeer([&] { return writer.Write(response); })) {
       return absl::CancelledError("the client is gone");

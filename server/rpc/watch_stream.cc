@@ -123,9 +123,10 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
     return absl::OkStatus();
   }
 
+  // Without what can be large: it stays in memory until the client reads it.
   v1::WatchJobResponse SnapshotOf(const jobs::Job& job) const {
     v1::WatchJobResponse response;
-    *response.mutable_snapshot() = jobs::ToProto(job, hub_.LatestProgress(job.id));
+    *response.mutable_snapshot() = jobs::ToSummary(job, hub_.LatestProgress(job.id));
     return response;
   }
 

@@ -43,6 +43,9 @@ TEST(FlagsTest, MistakesAreNamed) {
   EXPECT_THAT(Parse({"--max-blob-bytes", "-1"}), HasReason(Reason::kOptionInvalid));
   // Would be none at all as a 32-bit number.
   EXPECT_THAT(Parse({"--max-queued-jobs", "4294967296"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--spare-seconds", "0"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--tidy-seconds", "9223372036854775807"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--max-transfers", "5000"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--log-level", "loud"}), HasReason(Reason::kOptionInvalid));
 }
 

@@ -61,6 +61,18 @@ TEST_F(AdmissionTest, EqualContentFindsTheResult) {
   EXPECT_EQ(second.job.id, first.job.id);
 }
 
+TEST_F(AdmissionTest, WhoFindsAResultLeavesNothingInTheStore) {
+  const Admitted first = MustSubmit(Request("model"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  for (int i = 0; i < 3; ++i) MustSubmit(Request("model"));
+  int submissions = 0;
+  ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(submissions, transaction.CountWishes(first.job.id));
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(submissions, 1);
+}
+
 TEST_F(AdmissionTest, ADeviceThatStandsForAnotherIsResolvedWhenTheJobIsAccepted) {
   SubmitRequest request = Request("model");
   request.spec.options.device = "auto";

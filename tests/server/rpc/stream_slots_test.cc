@@ -36,15 +36,19 @@ TEST_F(StreamSlotsTest, NoPeerGetsAll) {
   EXPECT_NE(Take('d', "other"), nullptr);
 }
 
-TEST_F(StreamSlotsTest, WhoStandsStillMakesRoomForOthers) {
+TEST_F(StreamSlotsTest, WhoStandsStillLosesItsPlaceToOthers) {
   const auto idle = Take('a', "x"), more_idle = Take('b', "y"), at_work = Take('c', "z");
   EXPECT_TRUE(more_idle->AwaitPeer([&] {
     clock_.AdvanceMs(400);
     return idle->AwaitPeer([&] {
       EXPECT_EQ(Take('d', "w"), nullptr);
       EXPECT_EQ(cancelled_, "");
-      clock_.AdvanceMs(600);
-      EXPECT_EQ(Take('d', "w"), nullptr);
+      clock_.AdvanceMs(101);
+      const auto newcomer = Take('d', "w");
+      EXPECT_NE(newcomer, nullptr);
+      EXPECT_EQ(cancelled_, "b");
+      // The others do not stand still, or not for so long.
+      EXPECT_EQ(Take('e', "v"), nullptr);
       EXPECT_EQ(cancelled_, "b");
       return true;
     });
@@ -57,7 +61,7 @@ TEST_F(StreamSlotsTest, WhoHasTooManyLosesOnlyItsOwn) {
     clock_.AdvanceMs(100);
     return second->AwaitPeer([&] {
       clock_.AdvanceMs(501);
-      EXPECT_EQ(Take('d', "greedy"), nullptr);
+      EXPECT_NE(Take('d', "greedy"), nullptr);
       EXPECT_EQ(cancelled_, "c");
       return true;
     });
@@ -74,9 +78,34 @@ TEST_F(StreamSlotsTest, OnlyThoseThatWaitForLongAreCancelled) {
     EXPECT_EQ(cancelled_, "");
     clock_.AdvanceMs(1);
     slots_.CancelIdle(1000);
+    slots_.CancelIdle(1000);
     return false;
   }));
   EXPECT_EQ(cancelled_, "a");
+}
+
+TEST_F(StreamSlotsTest, AStreamCanWaitUntilItsEnd) {
+  const auto reply = Take('a');
+  reply->BeginToWait();
+  clock_.AdvanceMs(1001);
+  slots_.CancelIdle(1000);
+  EXPECT_EQ(cancelled_, "a");
+}
+
+TEST_F(StreamSlotsTest, PlacesOfCancelledStreamsAreGivenOnce) {
+  auto first = Take('a', "x"), second = Take('b', "x");
+  first->BeginToWait();
+  clock_.AdvanceMs(501);
+  auto third = Take('c', "x");
+  EXPECT_EQ(cancelled_, "a");
+  first.reset();
+  EXPECT_EQ(Take('d', "x"), nullptr);
+  second.reset();
+  third.reset();
+  const auto again = Take('e', "x"), more = Take('f', "x");
+  EXPECT_NE(again, nullptr);
+  EXPECT_NE(more, nullptr);
+  EXPECT_EQ(Take('g', "x"), nullptr);
 }
 
 TEST_F(StreamSlotsTest, WhatHasEndedIsLeftAlone) {

@@ -15,6 +15,7 @@
 #include "server/rpc/model_service.h"
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
+#include "server/rpc/unread_replies.h"
 #include "server/store/disk/upload_store.h"
 #include "server/store/sqlite/job_store.h"
 #include "server/worker/worker_pool.h"
@@ -58,6 +59,7 @@ class ServerTest : public QueueTest {
     capabilities_service_ = std::make_unique<rpc::CapabilitiesService>(capabilities);
     rpc::GrpcServer::Interceptors interceptors;
     interceptors.push_back(ops::NewGrpcMeter(&clock_, &metrics_));
+    interceptors.push_back(replies_.NewInterceptors());
     auto server =
         rpc::GrpcServer::Start({.listen = listen, .max_chunk_bytes = blob_limits_.max_chunk_bytes},
                                {blob_service_.get(), model_service_.get(), optimizer_service_.get(),
@@ -100,6 +102,10 @@ class ServerTest : public QueueTest {
   ops::Metrics metrics_;
   rpc::BlobLimits blob_limits_;
   const rpc::SlotLimits watch_limits_{.count = 8, .per_peer = 4};
+  rpc::UnreadReplies replies_{{.small = {.count = 64, .per_peer = 16, .spared_idle_ms = 100},
+                               .large = {.count = 4, .per_peer = 2, .spared_idle_ms = 100},
+                               .reflection = {.count = 4, .per_peer = 2, .spared_idle_ms = 100}},
+                              &clock_};
   FakeRunner runner_{blobs_.get()};
   worker::StorageGate storage_{{},
                                {.clock = &clock_,
