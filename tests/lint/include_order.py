@@ -41,7 +41,7 @@ ORDER |= {
     "tests/server": ["support", *ORDER["server"]],
     "tests/client": ORDER["client"],
     "tests/e2e": ["faults"],
-    "tests/bench": [".", "networks"],
+    "tests/bench": [".", ("networks", "service")],
 }
 
 # Other top folders that one may include from.
