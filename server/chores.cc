@@ -42,9 +42,12 @@ void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
   if (jobs + round.blobs > 0) {
     Log().info("removed {} jobs and {} files of {} bytes", jobs, round.blobs, round.blob_bytes);
   }
+  if (!round.excess_changed) return;
   if (round.excess_bytes > 0) {
     Log().error("{} bytes more are stored than there is room for, and nothing can be removed",
                 round.excess_bytes);
+  } else {
+    Log().info("what is stored has room again");
   }
 }
 

@@ -26,7 +26,10 @@ absl::Status Retention::Run(RetentionRound* round) {
   QUOTIENT_RETURN_IF_ERROR(RemoveUnusedBlobs(now_ms - kUnusedBlobMs,
                                              std::numeric_limits<int64_t>::max(),
                                              /*counts=*/true, round));
-  return MakeRoom(now_ms - kLeastMs, round);
+  QUOTIENT_RETURN_IF_ERROR(MakeRoom(now_ms - kLeastMs, round));
+  round->excess_changed = had_excess_ != (round->excess_bytes > 0);
+  had_excess_ = round->excess_bytes > 0;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> Retention::IsRoomShort() const {

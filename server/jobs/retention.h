@@ -36,6 +36,9 @@ struct RetentionRound {
   int64_t held_bytes = 0;  // Of all blobs that are left.
   // What should still go, and cannot, since it is needed or was just used.
   int64_t excess_bytes = 0;
+  // Whether there is such an excess now and was none after the last round that came to an end, or
+  // the other way round.
+  bool excess_changed = false;
 };
 
 // One thread at a time.
@@ -73,6 +76,8 @@ class Retention {
   Ledger& ledger_;
   BlobInventory& blobs_;
   const Clock& clock_;
+
+  bool had_excess_ = false;  // After the last round that came to an end.
 };
 
 }  // namespace quotient::jobs

@@ -7,7 +7,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/options.h"
-#include "proto/wire/status.h"
+#include "proto/wire/validation.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/status.h"
 
@@ -54,12 +54,7 @@ absl::StatusOr<v1::ValidateModelResponse> ModelService::Validate(
   QUOTIENT_ASSIGN_OR_RETURN(
       const optimize::Validation validation,
       runner_.Validate(job.spec, [context] { return !context->IsCancelled(); }));
-  v1::ValidateModelResponse response;
-  if (!validation.untouched.ok()) {
-    *response.mutable_untouched() = wire::ToProto(validation.untouched);
-  }
-  for (const std::string& note : validation.notes) response.add_notes(wire::Utf8(note));
-  return response;
+  return wire::ToProto(validation);
 }
 
 }  // namespace quotient::rpc

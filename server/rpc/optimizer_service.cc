@@ -173,9 +173,7 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
 grpc::ServerWriteReactor<v1::WatchJobResponse>* OptimizerService::WatchJob(
     grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
   auto slot = watches_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
-  // A watcher is told of a result, too, which counts as a use of it.
-  Find(request->name()).IgnoreError();
-  return StartWatchStream(*request, std::move(slot), store_, hub_);
+  return StartWatchStream(*request, std::move(slot), admission_, store_, hub_);
 }
 
 grpc::Status OptimizerService::CancelJob(grpc::ServerContext* /*context*/,

@@ -19,6 +19,7 @@
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
+#include "proto/wire/validation.h"
 #include "server/jobs/awake_clock.h"
 #include "server/jobs/convert.h"
 
@@ -255,9 +256,7 @@ class ProcessRunner : public worker::JobRunner {
     *validate.mutable_options() = wire::ToProto(spec.options);
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
                               Ask(request, settings_.inspect_seconds, is_wanted));
-    return optimize::Validation{
-        wire::FromProto(ended.validation().untouched()),
-        {ended.validation().notes().begin(), ended.validation().notes().end()}};
+    return wire::FromProto(ended.validation());
   }
 
   absl::StatusOr<worker::Verification> Verify(const jobs::Job& job, IsWanted is_wanted) override {

@@ -29,6 +29,7 @@
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
+#include "proto/wire/validation.h"
 #include "server/config/log_format.h"
 #include "server/jobs/convert.h"
 #include "server/runner/core_runner.h"
@@ -259,12 +260,7 @@ absl::StatusOr<quotient::v1::ValidateModelResponse> Serve(const v1::Validate& va
   spec.options = wire::FromProto(validate.options());
   QUOTIENT_ASSIGN_OR_RETURN(const optimize::Validation validation,
                             ValidateModel(workplace.tools(), spec));
-  quotient::v1::ValidateModelResponse response;
-  if (!validation.untouched.ok()) {
-    *response.mutable_untouched() = wire::ToProto(validation.untouched);
-  }
-  for (const std::string& note : validation.notes) response.add_notes(wire::Utf8(note));
-  return response;
+  return wire::ToProto(validation);
 }
 
 absl::StatusOr<quotient::v1::VerifyResultResponse> Serve(const v1::Verify& verify,

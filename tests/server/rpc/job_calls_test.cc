@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "server/jobs/convert.h"
 #include "tests/server/rpc/services_fixture.h"
 
 namespace quotient::rpc {
@@ -60,6 +61,18 @@ TEST_F(ServicesTest, AResultIsLookedUpByContent) {
   ASSERT_OK(lookup(&found));
   EXPECT_EQ(found.name(), watch.name());
   EXPECT_EQ(found.state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(ServicesTest, WatchingAResultCountsAsAUseOfIt) {
+  runner_.Release();
+  v1::WatchJobRequest watch;
+  watch.set_name(Submit("model").name());
+  WatchToTheEnd(watch);
+  const std::string id = *jobs::JobIdFromName(watch.name());
+  const int64_t end_ms = (*store_->Get(id))->use_ms;
+  clock_.AdvanceMs(3'600'000);
+  WatchToTheEnd(watch);
+  EXPECT_GE((*store_->Get(id))->use_ms, end_ms + 3'600'000);
 }
 
 TEST_F(ServicesTest, AJobHasTheTraceOfWhoeverSubmittedIt) {
