@@ -42,7 +42,7 @@ absl::StatusOr<int> Retention::RemoveJobs(std::span<const std::string> ids, int6
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     removed = 0;
     for (const std::string& id : ids) {
-      QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, FindReadable(edit.store(), id));
+      QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, edit.FindReadable(id));
       if (!job.has_value() || !IsTerminal(job->state) || job->use_ms >= before_ms) continue;
       QUOTIENT_RETURN_IF_ERROR(edit.Remove(*job));
       ++removed;

@@ -13,6 +13,11 @@ void JobCounts::OnRemoval(const jobs::Job& job) {
   --counts_[job.state];
 }
 
+void JobCounts::OnSetAside(const std::string& /*id*/, jobs::JobState state) {
+  absl::MutexLock lock(&mutex_);
+  --counts_[state];
+}
+
 std::map<jobs::JobState, int64_t> JobCounts::Get() const {
   absl::MutexLock lock(&mutex_);
   return counts_;

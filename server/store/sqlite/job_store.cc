@@ -105,9 +105,17 @@ class SqliteTransaction : public jobs::JobTransaction {
     return PutBlobs(db_, job);
   }
 
-  absl::Status SetAside(absl::string_view id) override {
-    return db_.Run("DELETE FROM job_index WHERE number = (SELECT number FROM job WHERE id = ?)",
-                   {id});
+  absl::StatusOr<std::optional<JobState>> SetAside(absl::string_view id) override {
+    QUOTIENT_RETURN_IF_ERROR(RemoveLease(id));
+    std::optional<JobState> state;
+    QUOTIENT_RETURN_IF_ERROR(
+        db_.Run("DELETE FROM job_index WHERE number = (SELECT number FROM job WHERE id = ?)"
+                " RETURNING state",
+                {id}, [&](const Row& row) {
+                  state = jobs::JobStateFromName(row.Text(0));
+                  return absl::OkStatus();
+                }));
+    return state;
   }
 
   absl::Status Remove(absl::string_view id) override {

@@ -99,7 +99,9 @@ class MemoryTransaction : public jobs::JobTransaction {
   }
 
   // Here all records can be read.
-  absl::Status SetAside(absl::string_view /*id*/) override { return absl::OkStatus(); }
+  absl::StatusOr<std::optional<JobState>> SetAside(absl::string_view /*id*/) override {
+    return std::nullopt;
+  }
 
   absl::Status Remove(absl::string_view id) override {
     std::erase_if(content_.jobs, [&](const auto& entry) { return entry.second.id == id; });
