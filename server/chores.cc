@@ -30,8 +30,6 @@ void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
   jobs::RetentionRound round;
   const absl::Status status = retention->Run(&round);
   LogFailure("removal of what nobody needs", status);
-  metrics->Add(ops::MetricId::kJobsRemoved, {"age"}, round.jobs_by_age);
-  metrics->Add(ops::MetricId::kJobsRemoved, {"space"}, round.jobs_for_space);
   metrics->Add(ops::MetricId::kBlobsRemoved, {}, round.blobs);
   metrics->Add(ops::MetricId::kBlobBytesRemoved, {}, static_cast<double>(round.blob_bytes));
   if (status.ok()) {

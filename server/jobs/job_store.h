@@ -4,6 +4,7 @@
 // rules for jobs are in Ledger, Admission and Dispatch.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -73,8 +74,8 @@ struct JobFilter {
   std::optional<JobState> state;
   std::string client;
   std::string graph_sha256;  // Of the model's ONNX file.
-  int64_t created_after_ms = 0;
-  int64_t created_before_ms = 0;
+  int64_t created_after_ms = std::numeric_limits<int64_t>::min();
+  int64_t created_before_ms = std::numeric_limits<int64_t>::max();
 };
 
 struct ListQuery {

@@ -41,9 +41,9 @@ absl::Status Ledger::Edit::Note(Job* job, absl::string_view actor, absl::string_
   return Record(job, job->state, actor, reason);
 }
 
-absl::Status Ledger::Edit::Remove(const Job& job) {
+absl::Status Ledger::Edit::Remove(const Job& job, RemovalCause cause) {
   QUOTIENT_RETURN_IF_ERROR(store_.Remove(job.id));
-  news_.removals.push_back(job);
+  news_.removals.emplace_back(job, cause);
   return absl::OkStatus();
 }
 
@@ -104,7 +104,7 @@ void Ledger::TellNews() {
       for (const auto& [job, disposition] : news->submissions) {
         observer->OnSubmission(job, disposition);
       }
-      for (const Job& job : news->removals) observer->OnRemoval(job);
+      for (const auto& [job, cause] : news->removals) observer->OnRemoval(job, cause);
       for (const auto& [id, state] : news->set_aside) observer->OnSetAside(id, state);
     }
   }

@@ -26,6 +26,8 @@
 namespace quotient::jobs {
 
 enum class Disposition { kNew, kJoined, kCacheHit };
+// Why a job that had ended was removed.
+enum class RemovalCause { kAge, kSpace, kRequest };
 
 // Is told of committed changes. Calls are serialized, in the order of the commits, and come from a
 // thread that writes. They must not call the ledger. While one lasts, others can commit, but nobody
@@ -36,7 +38,7 @@ class JobObserver {
   virtual void OnTransition(const Job& job, const Transition& transition) = 0;
   virtual void OnSubmission(const Job& /*job*/, Disposition /*disposition*/) {}
   // A job that had ended was removed.
-  virtual void OnRemoval(const Job& /*job*/) {}
+  virtual void OnRemoval(const Job& /*job*/, RemovalCause /*cause*/) {}
   // A job that was in this state has a record that cannot be read, and is left out from now on.
   virtual void OnSetAside(const std::string& /*id*/, JobState /*state*/) {}
 };
@@ -62,7 +64,7 @@ class Ledger {
     // Records a transition that leaves the job in its state, and stores all fields of the job.
     absl::Status Note(Job* job, absl::string_view actor, absl::string_view reason);
     // Removes a job that has ended.
-    absl::Status Remove(const Job& job);
+    absl::Status Remove(const Job& job, RemovalCause cause);
     // Tells observers of a submission after the commit.
     void Submitted(const Job& job, Disposition disposition);
 
@@ -77,7 +79,7 @@ class Ledger {
     struct News {
       std::vector<Change> changes;
       std::vector<std::pair<Job, Disposition>> submissions;
-      std::vector<Job> removals;
+      std::vector<std::pair<Job, RemovalCause>> removals;
       std::vector<std::pair<std::string, JobState>> set_aside;
     };
 

@@ -61,7 +61,8 @@ class Retention {
 
  private:
   // Removes those of the jobs that were not used since. Returns how many there were.
-  absl::StatusOr<int> RemoveJobs(std::span<const std::string> ids, int64_t before_ms);
+  absl::StatusOr<int> RemoveJobs(std::span<const std::string> ids, int64_t before_ms,
+                                 RemovalCause cause);
   absl::Status RemoveOldJobs(int64_t before_ms, RetentionRound* round);
   // Removes the blob if no job refers to it and nobody used it since.
   absl::Status RemoveBlob(const BlobId& id, int64_t before_ms, RetentionRound* round);

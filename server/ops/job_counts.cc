@@ -8,7 +8,7 @@ void JobCounts::OnTransition(const jobs::Job& /*job*/, const jobs::Transition& t
   ++counts_[transition.to];
 }
 
-void JobCounts::OnRemoval(const jobs::Job& job) {
+void JobCounts::OnRemoval(const jobs::Job& job, jobs::RemovalCause /*cause*/) {
   absl::MutexLock lock(&mutex_);
   --counts_[job.state];
 }

@@ -28,6 +28,18 @@ absl::string_view DispositionName(jobs::Disposition disposition) {
   return "new";
 }
 
+absl::string_view CauseName(jobs::RemovalCause cause) {
+  switch (cause) {
+    case jobs::RemovalCause::kAge:
+      return "age";
+    case jobs::RemovalCause::kSpace:
+      return "space";
+    case jobs::RemovalCause::kRequest:
+      return "request";
+  }
+  return "request";
+}
+
 class JobMeter : public jobs::JobObserver {
  public:
   explicit JobMeter(Metrics* metrics) : metrics_(*metrics) {}
@@ -53,6 +65,10 @@ class JobMeter : public jobs::JobObserver {
 
   void OnSubmission(const jobs::Job& /*job*/, jobs::Disposition disposition) override {
     metrics_.Add(MetricId::kJobsSubmitted, {DispositionName(disposition)});
+  }
+
+  void OnRemoval(const jobs::Job& /*job*/, jobs::RemovalCause cause) override {
+    metrics_.Add(MetricId::kJobsRemoved, {CauseName(cause)});
   }
 
  private:

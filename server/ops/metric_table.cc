@@ -258,8 +258,8 @@ void AddStorage(std::vector<MetricSpec>* table) {
                     .help = "Stored files that were found damaged and set aside."});
   table->push_back({.id = kJobsRemoved,
                     .name = "quotient_jobs_removed_total",
-                    .labels = {{"cause", {"age", "space"}}},
-                    .help = "Jobs removed after their end: by age, or for space."});
+                    .labels = {{"cause", {"age", "space", "request"}}},
+                    .help = "Jobs removed after their end: by age, for space, or by DeleteJob."});
   table->push_back({.id = kBlobBytes,
                     .name = "quotient_blob_bytes",
                     .type = kGauge,

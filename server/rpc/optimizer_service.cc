@@ -234,7 +234,7 @@ grpc::Status OptimizerService::DeleteJob(grpc::ServerContext* /*context*/,
 absl::StatusOr<v1::DeleteJobResponse> OptimizerService::Delete(
     const v1::DeleteJobRequest& request) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(request.name()));
-  QUOTIENT_RETURN_IF_ERROR(admission_.Delete(id));
+  QUOTIENT_RETURN_IF_ERROR(admission_.Delete(id, request.allow_missing()));
   return v1::DeleteJobResponse();
 }
 

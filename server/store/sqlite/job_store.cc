@@ -210,8 +210,8 @@ class SqliteTransaction : public jobs::JobTransaction {
   ", number FROM job JOIN"                                        \
   " (SELECT number FROM job_index WHERE " condition               \
   "   AND (?1 = '' OR state = ?1) AND (?2 = '' OR client = ?2)"   \
-  "   AND (?3 = '' OR graph = ?3) AND (?4 = 0 OR create_ms > ?4)" \
-  "   AND (?5 = 0 OR create_ms < ?5) AND number < ?6"             \
+  "   AND (?3 = '' OR graph = ?3)"                                \
+  "   AND create_ms > ?4 AND create_ms < ?5 AND number < ?6"      \
   "   ORDER BY number DESC LIMIT ?7) USING (number) ORDER BY number DESC"
 
 const char* ListStatement(const jobs::JobFilter& filter) {

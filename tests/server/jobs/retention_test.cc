@@ -249,7 +249,7 @@ TEST_F(RetentionTest, AnExcessIsToldWhenItBeginsAndWhenItEnds) {
 // A crash between the two leaves blobs of no job.
 TEST_F(RetentionTest, WhatARemovedJobLeftIsFoundLater) {
   const Job job = Ended("model");
-  ASSERT_OK(admission_->Delete(job.id));
+  ASSERT_OK(admission_->Delete(job.id, /*allow_missing=*/false));
   EXPECT_TRUE(HasBlobs(job));
   clock_.AdvanceMs(2 * kDayMs);
   EXPECT_GE(MustRun().blobs, 2);

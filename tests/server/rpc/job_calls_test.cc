@@ -43,6 +43,10 @@ TEST_F(ServicesTest, AStoppedJobSucceedsAndCanBeDeleted) {
     EXPECT_EQ(status.ok(), is_there);
     if (!is_there) EXPECT_THAT(status, HasReason(Reason::kJobNotFound));
   }
+  request.set_allow_missing(true);
+  v1::DeleteJobResponse response;
+  grpc::ClientContext context;
+  EXPECT_OK(Status(jobs_stub_->DeleteJob(&context, request, &response)));
 }
 
 TEST_F(ServicesTest, AResultIsLookedUpByContent) {

@@ -267,6 +267,8 @@ TEST_F(ServicesTest, AListCanBeFilteredByModelClientAndTime) {
     ASSERT_OK(Status(jobs_stub_->ListJobs(&context, request, &none)));
     EXPECT_EQ(none.jobs_size(), 0);
   }
+  request.mutable_created_before()->Clear();  // 1970
+  EXPECT_EQ(AllPages(*jobs_stub_, request).size(), 0u);
   request.mutable_created_before()->set_seconds(INT64_MAX);
   EXPECT_EQ(AllPages(*jobs_stub_, request).size(), 1u);
   request.set_model_sha256("nonsense");

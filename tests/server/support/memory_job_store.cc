@@ -52,8 +52,7 @@ bool Accepts(const jobs::JobFilter& filter, const Job& job) {
          (filter.client.empty() || job.client == filter.client) &&
          (filter.graph_sha256.empty() ||
           job.spec.model.graph.digest.Hex() == filter.graph_sha256) &&
-         (filter.created_after_ms == 0 || job.create_ms > filter.created_after_ms) &&
-         (filter.created_before_ms == 0 || job.create_ms < filter.created_before_ms);
+         job.create_ms > filter.created_after_ms && job.create_ms < filter.created_before_ms;
 }
 
 std::optional<Job> Copy(const Job* job) {
