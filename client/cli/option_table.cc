@@ -236,8 +236,8 @@ std::vector<Option> OtherOptions() {
        .value = "TIME",
        .commands = kRun | kExplain,
        .help =
-           "the job fails with RUN_BUDGET if it runs for so long on the server and has no result "
-           "yet; unlike --budget, which it keeps by itself",
+           "what the job may take on the server at most: it finishes early with the best that it has, "
+           "and fails with RUN_BUDGET if nothing is checked in time",
        .apply = [](V value, S* s) { return SetPositiveTime(value, &s->run_seconds); }},
       {.name = "patience",
        .value = "TIME",

@@ -29,6 +29,7 @@
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
+#include "proto/wire/time.h"
 #include "proto/wire/validation.h"
 #include "server/config/log_format.h"
 #include "server/jobs/convert.h"
@@ -46,6 +47,10 @@ namespace {
 constexpr double kProgressSeconds = 0.1;  // At least so long is between two of one phase.
 // The listener tells the server so often that another job measures.
 constexpr int64_t kWaitsNs = 5'000'000'000;
+// A job is told to finish when this share of its time has passed. It then goes on as if its budget
+// were used up, and a job takes one and a half times its budget at most, as far as that can be
+// foreseen (core/optimize/budget.h).
+constexpr double kFinishShare = 1 / 1.5;
 // Of a checkpoint. What is larger is not kept.
 constexpr size_t kMostCheckpointBytes = kMostMessageBytes - (1 << 20);
 
@@ -191,6 +196,7 @@ class Workplace {
 struct Listening {
   os::MessageChannel& channel;
   Events& events;
+  const int64_t finish_ns;  // When the job is told to finish if the server does not order it before.
   CancelToken token;
   absl::Mutex mutex;
   const timing::Lane* lane ABSL_GUARDED_BY(mutex) = nullptr;  // Null if there is none.
@@ -205,11 +211,16 @@ void TellIfWaiting(Listening& listening) {
   listening.events.Send(event);
 }
 
-// Sets the token as the server orders. Ends the process when the server is gone, or wants it to end
-// at once.
+// Sets the token as the server orders, or when the job has to finish to end in time. Ends the
+// process when the server is gone, or wants it to end at once.
 [[noreturn]] void Listen(Listening& listening) {
+  const Clock& clock = Clock::System();
   for (;;) {
-    const absl::Status input = listening.channel.AwaitInput(Clock::System().NowNs() + kWaitsNs);
+    const bool finishes = listening.token.finishing();
+    const int64_t look_ns = clock.NowNs() + kWaitsNs;
+    const absl::Status input =
+        listening.channel.AwaitInput(finishes ? look_ns : std::min(look_ns, listening.finish_ns));
+    if (clock.NowNs() >= listening.finish_ns) listening.token.Finish(clock);
     if (absl::IsDeadlineExceeded(input)) {
       TellIfWaiting(listening);
       continue;
@@ -218,7 +229,7 @@ void TellIfWaiting(Listening& listening) {
     v1::Order order;
     if (!listening.channel.Receive(&message, os::kNever).ok()) os::EndAsRequested();
     if (order.ParseFromString(message) && order.kind() == v1::Order::FINISH) {
-      listening.token.Finish(Clock::System());
+      listening.token.Finish(clock);
     } else {
       listening.token.Cancel();
     }
@@ -226,9 +237,19 @@ void TellIfWaiting(Listening& listening) {
 }
 
 // How long the job may run: what the server allows, or less if that was asked for.
-double MostSeconds(const jobs::Job& job, double allowed) {
-  if (job.policy.run_ms == 0) return allowed;
-  return std::min(allowed, 1e-3 * static_cast<double>(job.policy.run_ms));
+double MostSeconds(const v1::Run& run) {
+  const quotient::v1::JobPolicy& policy = run.job().policy();
+  if (!policy.has_run_deadline()) return run.most_seconds();
+  return std::min(run.most_seconds(),
+                  1e-3 * static_cast<double>(wire::Milliseconds(policy.run_deadline())));
+}
+
+// When a request that came at `now_ns` has to finish with what it has, so that the result is still
+// checked in time.
+int64_t FinishNs(const v1::Request& request, int64_t now_ns) {
+  if (!request.has_run()) return CancelToken::kNever;
+  const double seconds = kFinishShare * MostSeconds(request.run());
+  return seconds < 1e9 ? now_ns + static_cast<int64_t>(seconds * 1e9) : CancelToken::kNever;
 }
 
 absl::StatusOr<jobs::JobResult> Serve(const v1::Run& run, Workplace& workplace,
@@ -237,7 +258,7 @@ absl::StatusOr<jobs::JobResult> Serve(const v1::Run& run, Workplace& workplace,
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(run.job()));
   QUOTIENT_RETURN_IF_ERROR(workplace.CheckDevice(job.spec.options, run.device_fingerprint()));
   const StopCondition stop =
-      StopCondition::Within(&token, Clock::System(), MostSeconds(job, run.most_seconds()));
+      StopCondition::Within(&token, Clock::System(), MostSeconds(run));
   SentProgress progress(events);
   SentCheckpoint checkpoint(run, events);
   CoreTools tools = workplace.tools();
@@ -334,7 +355,10 @@ int Serve(os::MessageChannel& channel) {
 
   // These and the thread live until the process ends.
   auto& events = *new Events(&channel);
-  auto& listening = *new Listening{.channel = channel, .events = events};
+  auto& listening =
+      *new Listening{.channel = channel,
+                     .events = events,
+                     .finish_ns = FinishNs(request, Clock::System().NowNs())};
   std::thread([&listening] { Listen(listening); }).detach();
   v1::Event begun;
   begun.set_begun(true);
