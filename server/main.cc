@@ -201,7 +201,7 @@ v1::Capabilities MakeCapabilities(const config::ServerFlags& flags,
 struct Services {
   Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
       : blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
-        models(&queue->admission, workers->runner.get()),
+        models(&queue->admission, workers->runner.get(), &Clock::System()),
         optimizer({.count = static_cast<int>(flags.max_watches),
                    .per_peer = static_cast<int>(flags.max_watches_per_client)},
                   &queue->admission, stores.jobs.get(), &queue->hub, workers->runner.get(),

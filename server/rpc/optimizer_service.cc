@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/digest.h"
 #include "core/base/log.h"
@@ -213,10 +212,12 @@ absl::StatusOr<v1::VerifyResultResponse> OptimizerService::Verify(
   if (request.has_seed()) job.spec.options.seed = request.seed();
   if (request.has_verify_inputs()) job.spec.options.verify_inputs = request.verify_inputs();
   QUOTIENT_RETURN_IF_ERROR(job.spec.options.Validate());
-  if (!verifications_.TryTake()) {
-    return MakeError(Reason::kQueueFull, "another result is being verified");
+  job.spec.options.threads = std::max(1, job.spec.options.ThreadsToUse() / kPartsOfThreads);
+  const auto slot =
+      verifications_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
+  if (slot == nullptr) {
+    return MakeError(Reason::kQueueFull, "too many results are being verified, in all or of this client");
   }
-  const auto give_back = absl::MakeCleanup([this] { verifications_.GiveBack(); });
   QUOTIENT_ASSIGN_OR_RETURN(const worker::Verification verification,
                             runner_.Verify(job, [context] { return !context->IsCancelled(); }));
   v1::VerifyResultResponse response;

@@ -348,6 +348,9 @@ int Serve(os::MessageChannel& channel) {
   Log().flush_on(spdlog::level::info);
   os::DivideMemory(request.setup().jobs_at_once());
 
+  // Answers have no turn among the jobs, and must not disturb what those measure.
+  if (!request.has_run()) os::YieldToOthers();
+
   if (request.setup().has_sandbox()) {
     const absl::Status entered = EnterSandbox();
     if (!entered.ok()) Log().warn("no sandbox: {}", std::string(entered.message()));

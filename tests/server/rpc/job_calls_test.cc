@@ -144,6 +144,36 @@ TEST_F(ServicesTest, ModelsAreValidatedWithoutAJob) {
   EXPECT_EQ(jobs.jobs_size(), 0);
 }
 
+TEST_F(ServicesTest, AVerificationTakesAPartOfTheThreadsAndTheOnlySlotOfItsClient) {
+  runner_.Release();
+  v1::SubmitJobRequest submit = SubmitRequest("model");
+  submit.mutable_options()->set_threads(12);
+  v1::SubmitJobResponse submitted;
+  grpc::ClientContext context;
+  ASSERT_OK(Status(jobs_stub_->SubmitJob(&context, submit, &submitted)));
+  v1::WatchJobRequest watch;
+  watch.set_name(submitted.job().name());
+  WatchToTheEnd(watch);
+  const auto verify = [&] {
+    v1::VerifyResultRequest request;
+    request.set_name(watch.name());
+    v1::VerifyResultResponse response;
+    grpc::ClientContext context;
+    return Status(jobs_stub_->VerifyResult(&context, request, &response));
+  };
+  int threads = 0;
+  absl::Status meanwhile;
+  runner_.on_verify = [&](const jobs::Job& job) {
+    threads = job.spec.options.threads;
+    meanwhile = verify();
+  };
+  EXPECT_OK(verify());
+  EXPECT_EQ(threads, 3);
+  EXPECT_THAT(meanwhile, HasReason(Reason::kQueueFull));
+  runner_.on_verify = [](const jobs::Job&) {};
+  EXPECT_OK(verify());
+}
+
 TEST_F(ServicesTest, ResultsAreVerified) {
   v1::VerifyResultRequest request;
   request.set_name(Submit("model").name());
