@@ -124,7 +124,8 @@ absl::Status Retention::Evict(const std::string& id, int64_t before_ms, Retentio
     if (!needed) freed.push_back(blob);
   }
   if (freed.empty()) return absl::OkStatus();
-  QUOTIENT_ASSIGN_OR_RETURN(const int removed, RemoveJobs({&id, 1}, before_ms, RemovalCause::kSpace));
+  QUOTIENT_ASSIGN_OR_RETURN(const int removed,
+                            RemoveJobs({&id, 1}, before_ms, RemovalCause::kSpace));
   round->jobs_for_space += removed;
   for (const BlobId& blob : freed) {
     QUOTIENT_RETURN_IF_ERROR(RemoveBlob(blob, before_ms, round));

@@ -216,7 +216,8 @@ absl::StatusOr<v1::VerifyResultResponse> OptimizerService::Verify(
   const auto slot =
       verifications_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
   if (slot == nullptr) {
-    return MakeError(Reason::kQueueFull, "too many results are being verified, in all or of this client");
+    return MakeError(Reason::kQueueFull,
+                     "too many results are being verified, in all or of this client");
   }
   QUOTIENT_ASSIGN_OR_RETURN(const worker::Verification verification,
                             runner_.Verify(job, [context] { return !context->IsCancelled(); }));

@@ -14,8 +14,8 @@ namespace quotient::rpc {
 
 // Starts the stream of one WatchJob call, which holds the slot until it ends. Without a slot it
 // ends at once, with QUEUE_FULL. The returned object deletes itself when gRPC is done with it.
-// Borrows the admission, the store and the hub, which must outlive the server. WatchJob in optimizer.proto says
-// what is sent.
+// Borrows the admission, the store and the hub, which must outlive the server. WatchJob in
+// optimizer.proto says what is sent.
 grpc::ServerWriteReactor<v1::WatchJobResponse>* StartWatchStream(
     const v1::WatchJobRequest& request, std::unique_ptr<StreamSlots::Slot> slot,
     jobs::Admission& admission, jobs::JobStore& store, jobs::WatchHub& hub);

@@ -205,13 +205,13 @@ class SqliteTransaction : public jobs::JobTransaction {
 };
 
 // The statements that list jobs differ in the index that finds the rows.
-#define QUOTIENT_LIST_JOBS(condition)                             \
-  "SELECT " QUOTIENT_JOB_COLUMNS                                  \
-  ", number FROM job JOIN"                                        \
-  " (SELECT number FROM job_index WHERE " condition               \
-  "   AND (?1 = '' OR state = ?1) AND (?2 = '' OR client = ?2)"   \
-  "   AND (?3 = '' OR graph = ?3)"                                \
-  "   AND create_ms > ?4 AND create_ms < ?5 AND number < ?6"      \
+#define QUOTIENT_LIST_JOBS(condition)                           \
+  "SELECT " QUOTIENT_JOB_COLUMNS                                \
+  ", number FROM job JOIN"                                      \
+  " (SELECT number FROM job_index WHERE " condition             \
+  "   AND (?1 = '' OR state = ?1) AND (?2 = '' OR client = ?2)" \
+  "   AND (?3 = '' OR graph = ?3)"                              \
+  "   AND create_ms > ?4 AND create_ms < ?5 AND number < ?6"    \
   "   ORDER BY number DESC LIMIT ?7) USING (number) ORDER BY number DESC"
 
 const char* ListStatement(const jobs::JobFilter& filter) {

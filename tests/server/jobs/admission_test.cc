@@ -299,7 +299,8 @@ TEST_F(AdmissionTest, AStopIsNotedOnceAndKeptOverARestart) {
 
 TEST_F(AdmissionTest, OnlyAJobThatHasEndedCanBeDeleted) {
   const std::string id = MustSubmit(Request("model", "r1")).job.id;
-  EXPECT_THAT(admission_->Delete(id, false), HasReason(Reason::kJobNotFinished, HasSubstr("QUEUED")));
+  EXPECT_THAT(admission_->Delete(id, false),
+              HasReason(Reason::kJobNotFinished, HasSubstr("QUEUED")));
   ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
   ASSERT_OK(admission_->Delete(id, false));
   EXPECT_THAT(admission_->Delete(id, false), HasReason(Reason::kJobNotFound));

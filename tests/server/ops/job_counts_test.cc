@@ -26,9 +26,9 @@ class UnreadableJobTest : public testing::QueueTest {
   }
 
   void Damage(const std::string& id) {
-    ASSERT_OK_AND_ASSIGN(const auto database, store::Database::Open(
-                                                  dir_ / "jobs.db",
-                                                  store::Database::Mode::kReadWrite));
+    ASSERT_OK_AND_ASSIGN(
+        const auto database,
+        store::Database::Open(dir_ / "jobs.db", store::Database::Mode::kReadWrite));
     ASSERT_OK(database->Run("UPDATE job SET record = ? WHERE id = ?",
                             {store::Bytes{"damaged"}, absl::string_view(id)}));
   }

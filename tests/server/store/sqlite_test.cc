@@ -240,15 +240,15 @@ TEST(SqliteTest, WhatJobsAreSearchedByIsWrittenOnce) {
   ASSERT_OK_AND_ASSIGN(const auto database,
                        Database::Open(dir / "jobs.db", Database::Mode::kReadOnly));
   int rows = 0;
-  ASSERT_OK(database->Run(
-      "SELECT job.state, job.action_key, job_index.state, job_index.action_key"
-      " FROM job JOIN job_index USING (number)",
-      {}, [&](const Row& row) {
-        ++rows;
-        EXPECT_EQ(row.Text(0) + row.Text(1), "");
-        EXPECT_EQ(row.Text(2) + row.Text(3), "RUNNINGkey");
-        return absl::OkStatus();
-      }));
+  ASSERT_OK(
+      database->Run("SELECT job.state, job.action_key, job_index.state, job_index.action_key"
+                    " FROM job JOIN job_index USING (number)",
+                    {}, [&](const Row& row) {
+                      ++rows;
+                      EXPECT_EQ(row.Text(0) + row.Text(1), "");
+                      EXPECT_EQ(row.Text(2) + row.Text(3), "RUNNINGkey");
+                      return absl::OkStatus();
+                    }));
   EXPECT_EQ(rows, 1);
 }
 
