@@ -46,6 +46,7 @@
 #include "server/jobs/watch_hub.h"
 #include "server/ops/collectors.h"
 #include "server/ops/exporter.h"
+#include "server/ops/gpu_monitor.h"
 #include "server/ops/grpc_metrics.h"
 #include "server/ops/job_counts.h"
 #include "server/ops/metered.h"
@@ -231,6 +232,7 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
 absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::ServerFlags& flags,
                                                              const Stores& stores, Queue* queue,
                                                              ops::Metrics* metrics,
+                                                             const ops::GpuMonitor* gpus,
                                                              const ops::Readiness* readiness) {
   metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
   if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
@@ -241,7 +243,8 @@ absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::Serve
           {.collectables = {metrics->registry(), ops::NewJobCollector(&queue->counts, &queue->hub),
                             ops::NewQueueCollector(&queue->age, &queue->dispatch),
                             ops::NewUploadCollector(stores.uploads.get()),
-                            ops::NewDiskCollector(stores.blobs.get()), ops::NewProcessCollector()},
+                            ops::NewDiskCollector(stores.blobs.get()), ops::NewGpuCollector(gpus),
+                            ops::NewProcessCollector()},
            .readiness = readiness}));
   Log().info("metrics on http://{}/metrics", exporter->address());
   return exporter;
@@ -318,8 +321,9 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));
+  const ops::GpuMonitor gpus(ops::kNvmlLibrary, &Clock::System());
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
-                            ExportMetrics(flags, stores, &queue, &metrics, &readiness));
+                            ExportMetrics(flags, stores, &queue, &metrics, &gpus, &readiness));
   const ops::Ticker ticker(
       QuickChores(&queue.hub, &queue.dispatch, &queue.admission, &services.blobs));
   store::BlobScrubber scrubber(stores.blobs.get());

@@ -135,9 +135,12 @@ class MeteredRunner : public worker::JobRunner {
       const std::string library = kernels::DescribeDevice(result->device_fingerprint).library;
       metrics_.Add(MetricId::kJobResults, {report::OutcomeName(result->outcome), device, library});
     }
-    if (result.ok() ? result->device_failed : GetReason(result.status()) == Reason::kDeviceLost) {
+    const std::optional<Reason> reason = GetReason(result.status());
+    if (result.ok() ? result->device_failed : reason == Reason::kDeviceLost) {
       metrics_.Add(MetricId::kDeviceFailures, {device});
     }
+    const bool is_down = reason == Reason::kDeviceLost || reason == Reason::kDeviceNotPresent;
+    if (result.ok() || is_down) metrics_.Set(MetricId::kDeviceUp, {device}, is_down ? 0 : 1);
     return result;
   }
 

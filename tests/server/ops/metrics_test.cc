@@ -258,6 +258,10 @@ TEST_F(JobMetricsTest, ResultsOfADeviceAreExpectedAndItsFailuresAreCounted) {
   EXPECT_THAT(text, HasSubstr("quotient_job_result_total{device=\"cpu\",library=\"oneDNN 1.0\","
                               "outcome=\"improved\"} 0"));
   EXPECT_THAT(text, HasSubstr("quotient_device_failures_total{device=\"cpu\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_device_up{device=\"cpu\"} 0"));
+  MustSubmit(Request("good"));
+  EXPECT_OK(runner->Run(MustClaim().job, CancelToken(), &sink, nullptr));
+  EXPECT_THAT(Text(*metrics_.registry()), HasSubstr("quotient_device_up{device=\"cpu\"} 1"));
 }
 
 TEST(ProcessMetricsTest, ProcessesAreCountedByTheirEnd) {
