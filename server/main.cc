@@ -304,6 +304,7 @@ void AllowAllFiles() {
 absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   AllowAllFiles();
   os::DivideMemory(static_cast<int>(flags.workers));
+  const std::unique_ptr<runner::JobGroups> groups = NewJobGroups(flags);
   ops::Metrics metrics;
   ops::Readiness readiness(&metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
@@ -316,7 +317,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
   QUOTIENT_ASSIGN_OR_RETURN(auto processes,
-                            NewJobProcesses(flags, stores, &known.devices, &metrics));
+                            NewJobProcesses(flags, stores, groups.get(), &known.devices, &metrics));
   Workers workers(flags, stores, std::move(processes), &queue, &metrics, &readiness);
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,

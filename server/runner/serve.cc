@@ -26,6 +26,7 @@
 #include "core/timing/lane.h"
 #include "core/timing/rule_store.h"
 #include "core/timing/store.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
@@ -36,10 +37,11 @@
 #include "server/runner/core_runner.h"
 #include "server/runner/counted_timings.h"
 #include "server/runner/figures.h"
+#include "server/runner/job_rights.h"
 #include "server/runner/process_runner.h"
 #include "server/runner/runner.pb.h"
 #include "server/runner/sandbox.h"
-#include "server/store/disk/blob_store.h"
+#include "server/store/disk/outbox.h"
 
 namespace quotient::runner {
 namespace {
@@ -51,6 +53,8 @@ constexpr int64_t kWaitsNs = 5'000'000'000;
 // were used up, and a job takes one and a half times its budget at most, as far as that can be
 // foreseen (core/optimize/budget.h).
 constexpr double kFinishShare = 1 / 1.5;
+// What the largest file may have at least that a process writes.
+constexpr int64_t kLeastFileBytes = int64_t{64} << 30;
 // Of a checkpoint. What is larger is not kept.
 constexpr size_t kMostCheckpointBytes = kMostMessageBytes - (1 << 20);
 
@@ -124,15 +128,18 @@ class Workplace {
  public:
   static absl::StatusOr<std::unique_ptr<Workplace>> Open(const v1::Setup& setup, Events* events) {
     QUOTIENT_RETURN_IF_ERROR(CheckBuild(setup));
-    QUOTIENT_ASSIGN_OR_RETURN(auto timings, timing::OpenFileStore(setup.timings_path()));
+    std::unique_ptr<timing::TimingStore> timings = timing::NewMemoryStore();
+    if (!setup.timings_path().empty()) {
+      QUOTIENT_ASSIGN_OR_RETURN(timings, timing::OpenFileStore(setup.timings_path()));
+    }
     return std::unique_ptr<Workplace>(
         new Workplace(setup, NewCountedTimings(std::move(timings)), events));
   }
 
   CoreTools tools() {
-    return {.blobs = blobs_.get(),
+    return {.blobs = &blobs_,
             .devices = &devices_,
-            .rule_store = &rules_,
+            .rule_store = rules_.path().empty() ? nullptr : &rules_,
             .clock = &Clock::System()};
   }
   const timing::Lane& lane() const { return lane_; }
@@ -169,34 +176,34 @@ class Workplace {
 
   Workplace(const v1::Setup& setup, std::unique_ptr<CountedTimings> timings, Events* events)
       : timings_(std::move(timings)),
-        rules_(setup.rules_path()),
+        rules_(RulesIn(setup.outbox_path())),
         lane_(setup.lane_path()),
         devices_({.store = timings_.get(),
                   .lane = &lane_,
                   .cache_directory = setup.compiled_path(),
                   .environment = os::ReadEnvironment(environ),
                   .takes_precedence = setup.takes_precedence()}),
-        blobs_(store::DiskBlobStore::Share(
-            setup.blobs_path(),
-            {.max_blob_bytes = setup.max_blob_bytes(), .min_free_bytes = setup.min_free_bytes()},
-            [events] {
-              v1::Event event;
-              event.set_damaged_blob(true);
-              events->Send(event);
-            })) {}
+        blobs_(setup.blobs_path(), setup.outbox_path(),
+               {.max_blob_bytes = setup.max_blob_bytes(), .min_free_bytes = setup.min_free_bytes()},
+               [events](const BlobId& id) {
+                 v1::Event event;
+                 *event.mutable_damaged_blob() = wire::ToProto(id);
+                 events->Send(event);
+               }) {}
 
   const std::unique_ptr<CountedTimings> timings_;
   const timing::RuleStore rules_;
   timing::Lane lane_;
   optimize::Devices devices_;
-  const std::unique_ptr<store::DiskBlobStore> blobs_;
+  store::Outbox blobs_;
 };
 
 // What the thread that listens uses. Lives until the process ends.
 struct Listening {
   os::MessageChannel& channel;
   Events& events;
-  const int64_t finish_ns;  // When the job is told to finish if the server does not order it before.
+  const int64_t
+      finish_ns;  // When the job is told to finish if the server does not order it before.
   CancelToken token;
   absl::Mutex mutex;
   const timing::Lane* lane ABSL_GUARDED_BY(mutex) = nullptr;  // Null if there is none.
@@ -257,8 +264,7 @@ absl::StatusOr<jobs::JobResult> Serve(const v1::Run& run, Workplace& workplace,
                                       v1::Figures* figures) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(run.job()));
   QUOTIENT_RETURN_IF_ERROR(workplace.CheckDevice(job.spec.options, run.device_fingerprint()));
-  const StopCondition stop =
-      StopCondition::Within(&token, Clock::System(), MostSeconds(run));
+  const StopCondition stop = StopCondition::Within(&token, Clock::System(), MostSeconds(run));
   SentProgress progress(events);
   SentCheckpoint checkpoint(run, events);
   CoreTools tools = workplace.tools();
@@ -326,6 +332,13 @@ void SendLast(const absl::Status& status, v1::Ended ended, Events* events) {
   events->Send(last);
 }
 
+// A helper is handed a model in a file, and what is folded may make it larger.
+Sandbox SandboxFor(const v1::Request& request) {
+  return {.files = RightsFor(request, os::ReadEnvironment(environ)),
+          .connects = UsesGpu(request),
+          .most_file_bytes = std::max(kLeastFileBytes, request.setup().max_blob_bytes())};
+}
+
 void SetLane(const timing::Lane* lane, Listening* listening) {
   const absl::MutexLock lock(&listening->mutex);
   listening->lane = lane;
@@ -352,16 +365,15 @@ int Serve(os::MessageChannel& channel) {
   if (!request.has_run()) os::YieldToOthers();
 
   if (request.setup().has_sandbox()) {
-    const absl::Status entered = EnterSandbox();
+    const absl::Status entered = EnterSandbox(SandboxFor(request));
     if (!entered.ok()) Log().warn("no sandbox: {}", std::string(entered.message()));
   }
 
   // These and the thread live until the process ends.
   auto& events = *new Events(&channel);
-  auto& listening =
-      *new Listening{.channel = channel,
-                     .events = events,
-                     .finish_ns = FinishNs(request, Clock::System().NowNs())};
+  auto& listening = *new Listening{.channel = channel,
+                                   .events = events,
+                                   .finish_ns = FinishNs(request, Clock::System().NowNs())};
   std::thread([&listening] { Listen(listening); }).detach();
   v1::Event begun;
   begun.set_begun(true);
