@@ -30,8 +30,6 @@ void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
   jobs::RetentionRound round;
   const absl::Status status = retention->Run(&round);
   LogFailure("removal of what nobody needs", status);
-  metrics->Add(ops::MetricId::kJobsRemoved, {"age"}, round.jobs_by_age);
-  metrics->Add(ops::MetricId::kJobsRemoved, {"space"}, round.jobs_for_space);
   metrics->Add(ops::MetricId::kBlobsRemoved, {}, round.blobs);
   metrics->Add(ops::MetricId::kBlobBytesRemoved, {}, static_cast<double>(round.blob_bytes));
   if (status.ok()) {
@@ -42,9 +40,12 @@ void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
   if (jobs + round.blobs > 0) {
     Log().info("removed {} jobs and {} files of {} bytes", jobs, round.blobs, round.blob_bytes);
   }
+  if (!round.excess_changed) return;
   if (round.excess_bytes > 0) {
     Log().error("{} bytes more are stored than there is room for, and nothing can be removed",
                 round.excess_bytes);
+  } else {
+    Log().info("what is stored has room again");
   }
 }
 

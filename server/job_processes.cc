@@ -1,19 +1,27 @@
 #include "server/job_processes.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/blob_id.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/model_folder.h"
 #include "core/kernels/onnxruntime/ort_backend.h"
 #include "core/optimize/optimize.h"
+#include "core/os/files.h"
 #include "core/os/memory.h"
 #include "core/os/program_folder.h"
+#include "core/os/temp_folder.h"
+#include "core/timing/rule_store.h"
 #include "server/ops/metered.h"
 #include "server/runner/process_runner.h"
 
@@ -28,7 +36,6 @@ runner::v1::Setup SetupOf(const config::ServerFlags& flags, const Stores& stores
   runner::v1::Setup setup;
   setup.set_blobs_path(stores.directory->blobs_path());
   setup.set_timings_path(stores.directory->timings_path());
-  setup.set_rules_path(stores.directory->rules_path());
   setup.set_compiled_path(stores.directory->compiled_path());
   if (flags.workers > 1) setup.set_lane_path(stores.directory->lane_path());
   setup.set_max_blob_bytes(flags.max_blob_bytes);
@@ -42,6 +49,40 @@ runner::v1::Setup SetupOf(const config::ServerFlags& flags, const Stores& stores
   return setup;
 }
 
+// Adds the statistics of rules that a job has left. Whatever it left, results do not depend on it.
+void TakeRules(const std::string& left, const timing::RuleStore& rules) {
+  const absl::StatusOr<timing::RuleTable> table = timing::RuleStore(left).Read();
+  absl::Status status = table.status();
+  if (table.ok()) {
+    for (const auto& [fingerprint, of_job] : *table) {
+      status.Update(rules.Add(fingerprint, of_job));
+    }
+  }
+  if (!status.ok()) Log().warn("statistics of rules: {}", std::string(status.message()));
+}
+
+// What all jobs share is there before they begin, because they may write it and make nothing beside
+// it.
+absl::Status MakeShared(const runner::v1::Setup& setup) {
+  std::vector<std::string> files = {setup.timings_path()};
+  if (!setup.lane_path().empty()) {
+    files.push_back(setup.lane_path());
+    files.push_back(setup.lane_path() + ".next");
+  }
+  for (const std::string& file : files) {
+    QUOTIENT_RETURN_IF_ERROR(os::OpenFile(file, O_RDWR | O_CREAT).status());
+  }
+  return os::MakeDirectories(setup.compiled_path());
+}
+
+// What folders of jobs and of their helpers processes that were killed have left.
+void RemoveAbandonedFolders() {
+  const std::string place = os::TempPlace(os::ReadEnvironment(environ));
+  for (const char* const name : {runner::kTempName, kernels::onnxruntime::kFolderName}) {
+    os::TempFolder::RemoveAbandoned(place, name);
+  }
+}
+
 }  // namespace
 
 os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
@@ -52,8 +93,18 @@ os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
   return environment;
 }
 
+std::unique_ptr<runner::JobGroups> NewJobGroups(const config::ServerFlags& flags) {
+  if (flags.no_sandbox) return nullptr;
+  auto groups =
+      runner::JobGroups::Create(runner::OwnGroupFolder(), {.memory_bytes = os::MemoryBytes()});
+  if (groups.ok()) return *std::move(groups);
+  Log().info("{}", std::string(groups.status().message()));
+  return nullptr;
+}
+
 absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(const config::ServerFlags& flags,
                                                                    const Stores& stores,
+                                                                   runner::JobGroups* groups,
                                                                    optimize::Devices* devices,
                                                                    ops::Metrics* metrics) {
   runner::ProcessSettings settings{
@@ -70,13 +121,24 @@ absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(const config:
             const auto device = devices->Identify(options.device, options.ThreadsToUse());
             return device.ok() ? device->fingerprint : std::string();
           },
-      .on_damage = [metrics] { metrics->Add(ops::MetricId::kDamagedBlobs, {}); },
+      .groups = groups,
+      .outbox_place = stores.blobs->incoming(),
+      .take = [blobs = stores.blobs.get(),
+               rules = timing::RuleStore(stores.directory->rules_path())](
+                  const std::string& outbox, const jobs::JobResult& result) -> absl::Status {
+        for (const BlobId& id : result.Blobs()) {
+          QUOTIENT_RETURN_IF_ERROR(blobs->Take(outbox, id));
+        }
+        TakeRules(runner::RulesIn(outbox), rules);
+        return absl::OkStatus();
+      },
+      // The store sets it aside and counts it.
+      .on_damage = [blobs =
+                        stores.blobs.get()](const BlobId& id) { blobs->Verify(id).IgnoreError(); },
       .on_figures = [metrics](const auto& figures) { ops::CountFigures(figures, metrics); },
-      .on_end =
-          [blobs = stores.blobs.get(), metrics](const runner::ProcessEnd& end) {
-            blobs->RemoveIncoming(end.pid);
-            ops::CountProcess(end, metrics);
-          }};
+      .on_end = [metrics](const runner::ProcessEnd& end) { ops::CountProcess(end, metrics); }};
+  QUOTIENT_RETURN_IF_ERROR(MakeShared(settings.setup));
+  RemoveAbandonedFolders();
   if (settings.program.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("this installation has no ", kProgram, " in ", os::ProgramFolder()));

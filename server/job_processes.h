@@ -9,6 +9,7 @@
 #include "core/os/environment.h"
 #include "server/config/flags.h"
 #include "server/ops/metrics.h"
+#include "server/runner/job_groups.h"
 #include "server/stores.h"
 #include "server/worker/job_runner.h"
 
@@ -17,9 +18,15 @@ namespace quotient {
 // The environment in which devices are opened, here and in the processes.
 os::Environment EnvironmentOfDevices(const config::ServerFlags& flags);
 
-// Borrows all but the flags. FAILED_PRECONDITION if quotient-job is not beside this program.
+// The control groups of the processes. To be called before any process is started. Null, with a
+// line in the log, if the system lets the server make none, and if the flags want no sandbox.
+std::unique_ptr<runner::JobGroups> NewJobGroups(const config::ServerFlags& flags);
+
+// Borrows all but the flags. `groups` may be null. FAILED_PRECONDITION if quotient-job is not
+// beside this program.
 absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(const config::ServerFlags& flags,
                                                                    const Stores& stores,
+                                                                   runner::JobGroups* groups,
                                                                    optimize::Devices* devices,
                                                                    ops::Metrics* metrics);
 

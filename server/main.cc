@@ -48,6 +48,7 @@
 #include "server/jobs/watch_hub.h"
 #include "server/ops/collectors.h"
 #include "server/ops/exporter.h"
+#include "server/ops/gpu_monitor.h"
 #include "server/ops/grpc_metrics.h"
 #include "server/ops/job_counts.h"
 #include "server/ops/metered.h"
@@ -186,7 +187,7 @@ struct Services {
       : blob_limits{.streams = {.count = static_cast<int>(flags.max_transfers),
                                 .per_peer = static_cast<int>(flags.max_transfers_per_client)}},
         blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
-        models(&queue->admission, workers->runner.get()),
+        models(&queue->admission, workers->runner.get(), &Clock::System()),
         optimizer({.count = static_cast<int>(flags.max_watches),
                    .per_peer = static_cast<int>(flags.max_watches_per_client)},
                   &queue->admission, stores.jobs.get(), &queue->hub, workers->runner.get(),
@@ -219,6 +220,7 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
 absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::ServerFlags& flags,
                                                              const Stores& stores, Queue* queue,
                                                              ops::Metrics* metrics,
+                                                             const ops::GpuMonitor* gpus,
                                                              const ops::Readiness* readiness) {
   metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
   if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
@@ -229,7 +231,8 @@ absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::Serve
           {.collectables = {metrics->registry(), ops::NewJobCollector(&queue->counts, &queue->hub),
                             ops::NewQueueCollector(&queue->age, &queue->dispatch),
                             ops::NewUploadCollector(stores.uploads.get()),
-                            ops::NewDiskCollector(stores.blobs.get()), ops::NewProcessCollector()},
+                            ops::NewDiskCollector(stores.blobs.get()), ops::NewGpuCollector(gpus),
+                            ops::NewProcessCollector()},
            .readiness = readiness}));
   Log().info("metrics on http://{}/metrics", exporter->address());
   return exporter;
@@ -293,6 +296,7 @@ void AllowAllFiles() {
 absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   AllowAllFiles();
   os::DivideMemory(static_cast<int>(flags.workers));
+  const std::unique_ptr<runner::JobGroups> groups = NewJobGroups(flags);
   ops::Metrics metrics;
   ops::Readiness readiness(&metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
@@ -305,13 +309,14 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
   QUOTIENT_ASSIGN_OR_RETURN(auto processes,
-                            NewJobProcesses(flags, stores, &known.devices, &metrics));
+                            NewJobProcesses(flags, stores, groups.get(), &known.devices, &metrics));
   Workers workers(flags, stores, std::move(processes), &queue, &metrics, &readiness);
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));
+  const ops::GpuMonitor gpus(ops::kNvmlLibrary, &Clock::System());
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
-                            ExportMetrics(flags, stores, &queue, &metrics, &readiness));
+                            ExportMetrics(flags, stores, &queue, &metrics, &gpus, &readiness));
   const ops::Ticker ticker(QuickChores(&queue.hub, &queue.dispatch, &queue.admission,
                                        &services.blobs, &services.replies));
   store::BlobScrubber scrubber(stores.blobs.get());

@@ -14,7 +14,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/stop.h"
 #include "core/optimize/validate.h"
-#include "proto/wire/status.h"
+#include "proto/wire/validation.h"
 
 namespace quotient::cli {
 namespace {
@@ -27,12 +27,7 @@ absl::StatusOr<v1::ValidateModelResponse> ValidateHere(const client::LocalModel&
   QUOTIENT_ASSIGN_OR_RETURN(
       const optimize::Validation validation,
       optimize::ValidateModel(model.View(), settings.options, StopCondition(&token)));
-  v1::ValidateModelResponse response;
-  if (!validation.untouched.ok()) {
-    *response.mutable_untouched() = wire::ToProto(validation.untouched);
-  }
-  for (const std::string& note : validation.notes) response.add_notes(wire::Utf8(note));
-  return response;
+  return wire::ToProto(validation);
 }
 
 std::string TextOf(const absl::Status& untouched) {
@@ -59,8 +54,9 @@ absl::StatusOr<ExitCode> RunValidate(const Settings& parsed, client::Interrupt* 
   if (settings.json) {
     PrintJson(response);
   } else {
-    std::string text = TextOf(wire::FromProto(response.untouched()));
-    for (const std::string& note : response.notes()) absl::StrAppend(&text, "note: ", note, "\n");
+    const optimize::Validation validation = wire::FromProto(response);
+    std::string text = TextOf(validation.untouched);
+    for (const std::string& note : validation.notes) absl::StrAppend(&text, "note: ", note, "\n");
     std::fputs(Printable(text).c_str(), stdout);
   }
   return response.has_untouched() ? kExitNo : kExitDone;

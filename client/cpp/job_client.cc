@@ -58,7 +58,13 @@ absl::StatusOr<v1::Job> JobClient::Stop(const std::string& name) {
 absl::Status JobClient::Delete(const std::string& name) {
   v1::DeleteJobRequest request;
   request.set_name(name);
-  return Ask(connection_, *stub_, &Stub::DeleteJob, request).status();
+  const auto attempt = [&](auto* context, const auto& /*message*/, auto* response) {
+    const grpc::Status status = stub_->DeleteJob(context, request, response);
+    // If the attempt failed, only its answer may have been lost.
+    request.set_allow_missing(true);
+    return status;
+  };
+  return connection_.Unary<v1::DeleteJobResponse>(request, attempt).status();
 }
 
 absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::ListJobsRequest request, int limit) {

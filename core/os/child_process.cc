@@ -46,7 +46,7 @@ void AwaitEnd(pid_t pid, double seconds) {
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const std::string& program, const std::vector<std::string>& arguments,
-    const Environment& environment, const Fd& socket) {
+    const Environment& environment, const Fd& socket, Group group) {
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables;
@@ -59,12 +59,16 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&actions, kChildSocket + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (group == Group::kOwn) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
-  errno = posix_spawn(&pid, program.c_str(), &actions, nullptr, Pointers(words).data(),
+  errno = posix_spawn(&pid, program.c_str(), &actions, &attributes, Pointers(words).data(),
                       Pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (errno != 0) return ErrnoError("start", program);
-  return std::unique_ptr<ChildProcess>(new ChildProcess(pid));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, group));
 }
 
 ChildProcess::~ChildProcess() { End(0); }
@@ -78,9 +82,23 @@ void ChildProcess::LimitAddresses(int64_t bytes) {
 }
 
 bool ChildProcess::HasEnded() {
+  if (ending_.has_value()) return true;
+  siginfo_t ended{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      ended.si_pid != pid_) {
+    return false;
+  }
+  Reap();
+  return true;
+}
+
+void ChildProcess::Reap() {
+  // Until it is waited for, no other process and no other group can have its number.
+  if (group_ == Group::kOwn) kill(-pid_, SIGKILL);
   int status = 0;
-  if (!ending_.has_value() && waitpid(pid_, &status, WNOHANG) == pid_) ending_ = Decode(status);
-  return ending_.has_value();
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  ending_ = Decode(status);
 }
 
 int64_t ChildProcess::AnonymousBytes() const {
@@ -96,16 +114,17 @@ int64_t ChildProcess::AnonymousBytes() const {
   return 0;
 }
 
-void ChildProcess::Kill() const { kill(pid_, SIGKILL); }
+void ChildProcess::Kill() const { kill(group_ == Group::kOwn ? -pid_ : pid_, SIGKILL); }
 
 ChildProcess::Ending ChildProcess::End(double patience_seconds) {
   if (!HasEnded()) AwaitEnd(pid_, patience_seconds);
   if (!HasEnded()) {
-    int status = 0;
-    kill(pid_, SIGKILL);
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    Kill();
+    siginfo_t ended;
+    while (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR) {
     }
-    ending_ = Decode(status);
+    Reap();
   }
   return *ending_;
 }

@@ -22,11 +22,17 @@ inline constexpr int kChildSocket = 3;
 // For one thread.
 class ChildProcess {
  public:
+  // Which processes end with the program.
+  enum class Group {
+    kStarters,  // It alone: it is of the group of the process that starts it.
+    kOwn,       // All that it has started, unless they left its group.
+  };
+
   // Starts the program at a path. It gets nothing of this process but the socket and standard
   // error, to which its output goes, too. Fails with STORAGE_DOWN if it cannot be started.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
       const std::string& program, const std::vector<std::string>& arguments,
-      const Environment& environment, const Fd& socket);
+      const Environment& environment, const Fd& socket, Group group = Group::kStarters);
   // Kills it.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -53,9 +59,12 @@ class ChildProcess {
   Ending End(double patience_seconds);
 
  private:
-  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  ChildProcess(pid_t pid, Group group) : pid_(pid), group_(group) {}
+  // Takes note of how the process has ended, which it has, and ends its group.
+  void Reap();
 
   const pid_t pid_;
+  const Group group_;
   std::optional<Ending> ending_;  // Once it is known to have ended.
 };
 

@@ -42,6 +42,8 @@ void EndAsRequested() {
 
 void EndWithStarter() { prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
+void YieldToOthers() { setpriority(PRIO_PROCESS, 0, 10); }
+
 void EndBeforeOthers(int score) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);

@@ -18,6 +18,9 @@ void BlockRequestsToEnd();
 // process sees nothing else of that.
 void EndWithStarter();
 
+// From now on this process has cores only as far as others leave them (a niceness of 10).
+void YieldToOthers();
+
 // Where the machine runs out of memory, this process and its children end before others, the sooner
 // the greater `score` is (1 to 1000, as in oom_score_adj). They leave no core files, in which what
 // users have sent would lie about.

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace quotient::os {
 
@@ -11,5 +12,8 @@ std::string ProgramFolder();
 // The first of `places`, relative to the program's folder ("", "../lib/"), that has a file of this
 // name, as a path. "" if none has.
 std::string FindBesideProgram(const std::string& file, std::initializer_list<const char*> places);
+
+// The folders of the libraries that this process has loaded. Thread-safe.
+std::vector<std::string> LibraryFolders();
 
 }  // namespace quotient::os

@@ -88,8 +88,8 @@ const Flag kFlags[] = {
     {"metrics-page", nullptr, &ServerFlags::metrics_page,
      "print a page that describes all metrics and exit"},
     {"no-sandbox", nullptr, &ServerFlags::no_sandbox,
-     "processes of jobs may make all system calls; else those that have no use for models fail, "
-     "such as for network sockets"},
+     "processes of jobs may do all that the server may; else they have no network, no files but "
+     "their own, and no control group"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},
     {"version", nullptr, &ServerFlags::version, "print the version and exit"},
 };

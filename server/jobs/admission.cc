@@ -353,12 +353,12 @@ absl::StatusOr<Job> Admission::Stop(absl::string_view job_id, absl::string_view 
   return job;
 }
 
-absl::Status Admission::Delete(absl::string_view job_id) {
+absl::Status Admission::Delete(absl::string_view job_id, bool allow_missing) {
   return dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, edit.store().Find(job_id));
-    if (!job.has_value()) return JobNotFound(job_id);
+    if (!job.has_value()) return allow_missing ? absl::OkStatus() : JobNotFound(job_id);
     os::FaultPoint("delete.found");
-    if (IsTerminal(job->state)) return edit.Remove(*job);
+    if (IsTerminal(job->state)) return edit.Remove(*job, RemovalCause::kRequest);
     return MakeError(Reason::kJobNotFinished,
                      absl::StrCat("job ", job_id, " is ", JobStateName(job->state),
                                   "; it can be deleted when it has ended"));

@@ -88,8 +88,9 @@ class Admission {
   // Returns a job. If it has a result, that counts as a use of it. Error: JOB_NOT_FOUND.
   absl::StatusOr<Job> Get(absl::string_view job_id);
 
-  // Removes a job that has ended. Errors: JOB_NOT_FOUND, JOB_NOT_FINISHED.
-  absl::Status Delete(absl::string_view job_id);
+  // Removes a job that has ended. Errors: JOB_NOT_FINISHED, and JOB_NOT_FOUND unless the job may be
+  // missing.
+  absl::Status Delete(absl::string_view job_id, bool allow_missing);
 
   // Refuses jobs from now on, because the server is about to stop.
   void Drain() { draining_.store(true, std::memory_order_relaxed); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/log.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 
 namespace quotient::jobs {
@@ -37,8 +38,12 @@ absl::StatusOr<int> Checkpoints::RemoveEnded() {
   int removed = 0;
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids, store_.List());
   for (const std::string& id : ids) {
-    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, jobs_.Get(id));
-    if (job.has_value() && !IsTerminal(job->state)) continue;
+    const absl::StatusOr<std::optional<Job>> job = jobs_.Get(id);
+    // A job whose record cannot be read runs no more.
+    if (GetReason(job.status()) != Reason::kInternal) {
+      QUOTIENT_RETURN_IF_ERROR(job.status());
+      if (job->has_value() && !IsTerminal((*job)->state)) continue;
+    }
     QUOTIENT_RETURN_IF_ERROR(store_.Remove(id));
     ++removed;
   }

@@ -24,8 +24,8 @@ class Checkpoints : public JobObserver {
   absl::Status Save(const Lease& lease, absl::string_view bytes);
   // Returns "" if there is no checkpoint or it cannot be read.
   std::string Find(absl::string_view job_id);
-  // Removes checkpoints of jobs that have ended, which a crash can leave behind. Returns their
-  // number. To be called at the start of the process.
+  // Removes checkpoints of jobs that have ended, which a crash can leave behind, and of those that
+  // cannot be read. Returns their number. To be called at the start of the process.
   absl::StatusOr<int> RemoveEnded();
 
   void OnTransition(const Job& job, const Transition& transition) override;

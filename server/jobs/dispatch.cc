@@ -36,14 +36,17 @@ void TakeResult(const JobResult& result, Job* job) {
   job->action_key = ActionKey(job->spec, {result.engine_version, result.device_fingerprint});
 }
 
-// Returns the job of a lease, or ABORTED if the store knows of a later one, or cannot read the job.
-absl::StatusOr<Job> Fenced(JobTransaction& store, const Lease& lease) {
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, FindReadable(store, lease.job_id));
-  if (!job.has_value() || job->lease_epoch != lease.epoch ||
-      (job->state != JobState::kRunning && job->state != JobState::kCancelling)) {
-    return absl::AbortedError(absl::StrCat("lease of job ", lease.job_id, " lost"));
-  }
-  return *std::move(job);
+absl::Status LeaseLost(const Lease& lease) {
+  return absl::AbortedError(absl::StrCat("lease of job ", lease.job_id, " lost"));
+}
+
+// Returns the job of a lease; nothing if the store knows of a later one, or cannot read the job.
+absl::StatusOr<std::optional<Job>> Fenced(Ledger::Edit& edit, const Lease& lease) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.FindReadable(lease.job_id));
+  const bool is_held = job.has_value() && job->lease_epoch == lease.epoch &&
+                       (job->state == JobState::kRunning || job->state == JobState::kCancelling);
+  if (!is_held) job.reset();
+  return job;
 }
 
 // Puts the job back into the queue; the attempt does not count.
@@ -95,12 +98,11 @@ absl::Status Expire(Ledger::Edit& edit, Job job) {
 }
 
 // Whether the job may begin now, beside those that run.
-absl::StatusOr<bool> MayRun(JobTransaction& store, const Job& job) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.Leases());
-  if (job.runs_alone) return leases.empty();
+absl::StatusOr<bool> MayRun(Ledger::Edit& edit, const Job& job) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, edit.store().Leases());
   for (const Lease& lease : leases) {
-    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> running, FindReadable(store, lease.job_id));
-    if (running.has_value() && running->runs_alone) return false;
+    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> running, edit.FindReadable(lease.job_id));
+    if (running.has_value() && (job.runs_alone || running->runs_alone)) return false;
   }
   return true;
 }
@@ -123,7 +125,7 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
     JobTransaction& store = edit.store();
     QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, NextInTime(edit));
     if (!job.has_value()) return absl::OkStatus();
-    QUOTIENT_ASSIGN_OR_RETURN(const bool may_run, MayRun(store, *job));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool may_run, MayRun(edit, *job));
     if (!may_run) return absl::OkStatus();
     ++job->attempt;
     ++job->lease_epoch;
@@ -150,7 +152,7 @@ absl::StatusOr<std::optional<Job>> Dispatch::NextInTime(Ledger::Edit& edit) {
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<QueueHead> heads, store.QueueHeads());
     if (heads.empty()) return std::nullopt;
-    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, FindReadable(store, Next(heads).job_id));
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.FindReadable(Next(heads).job_id));
     if (!job.has_value()) continue;
     if (!IsOverdue(*job, store.now_ms())) return job;
     QUOTIENT_RETURN_IF_ERROR(Expire(edit, *std::move(job)));
@@ -193,7 +195,7 @@ absl::Status Dispatch::Lose(const Lease& lease, absl::string_view reason,
 absl::Status Dispatch::WhileHeld(const Lease& lease, absl::FunctionRef<absl::Status()> action) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<HeldLease> held, leases_.Find(lease));
   absl::MutexLock lock(&held->mutex);
-  if (held->ended) return absl::AbortedError(absl::StrCat("lease of job ", lease.job_id, " lost"));
+  if (held->ended) return LeaseLost(lease);
   return action();
 }
 
@@ -206,17 +208,18 @@ absl::Status Dispatch::End(const Lease& lease,
 absl::Status Dispatch::EndHeld(HeldLease& held,
                                absl::FunctionRef<absl::Status(Ledger::Edit&, Job)> change) {
   absl::MutexLock lock(&held.mutex);
-  const absl::Status status = ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), held.lease));
+  bool is_lost = false;
+  QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, Fenced(edit, held.lease));
+    is_lost = !job.has_value();
+    if (is_lost) return absl::OkStatus();
     QUOTIENT_RETURN_IF_ERROR(edit.store().RemoveLease(held.lease.job_id));
-    return change(edit, std::move(job));
-  });
+    return change(edit, *std::move(job));
+  }));
   os::FaultPoint("lease.ended");
-  if (status.ok() || absl::IsAborted(status)) {
-    held.ended = true;
-    leases_.Remove(held.lease);
-  }
-  return status;
+  held.ended = true;
+  leases_.Remove(held.lease);
+  return is_lost ? LeaseLost(held.lease) : absl::OkStatus();
 }
 
 absl::StatusOr<int> Dispatch::FailOverdue() {
@@ -227,7 +230,7 @@ absl::StatusOr<int> Dispatch::FailOverdue() {
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     failed = 0;
     for (const std::string& id : ids) {
-      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, FindReadable(edit.store(), id));
+      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.FindReadable(id));
       if (!job.has_value() || !IsOverdue(*job, edit.store().now_ms())) continue;
       QUOTIENT_RETURN_IF_ERROR(Expire(edit, *std::move(job)));
       ++failed;
@@ -263,7 +266,7 @@ absl::StatusOr<int> Dispatch::RecoverAll(const LastEnd& end) {
     const Verdict verdict = Judge(end, leases.size());
     for (const Lease& lease : leases) {
       QUOTIENT_RETURN_IF_ERROR(store.RemoveLease(lease.job_id));
-      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, FindReadable(store, lease.job_id));
+      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.FindReadable(lease.job_id));
       if (job.has_value()) {
         QUOTIENT_RETURN_IF_ERROR(MoveRecovered(edit, *std::move(job), verdict));
       }
@@ -298,6 +301,12 @@ void Dispatch::Account(const Job& job, const Transition& transition) {
     fair_share_.Began(job.id, job.client, ExpectedSeconds(job), clock_.NowNs());
   }
   if (ran && !runs) fair_share_.Ended(job.id, clock_.NowNs());
+}
+
+void Dispatch::OnSetAside(const std::string& id, JobState /*state*/) {
+  absl::MutexLock lock(&mutex_);
+  fair_share_.Ended(id, clock_.NowNs());
+  work_ = true;  // Another job may have waited for its end.
 }
 
 void Dispatch::OnTransition(const Job& job, const Transition& transition) {

@@ -75,6 +75,7 @@ class Dispatch : public JobObserver {
   void Interrupt() ABSL_LOCKS_EXCLUDED(mutex_);
 
   void OnTransition(const Job& job, const Transition& transition) override;
+  void OnSetAside(const std::string& id, JobState state) override;
 
  private:
   // Ends the lease by a change of its job that `change` makes. ABORTED if the lease is lost.

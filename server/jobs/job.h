@@ -55,7 +55,7 @@ struct JobPolicy {
   int priority = 0;  // Among the jobs of one client.
   // The job fails if no worker has begun it after this time; 0: it may wait for ever.
   int64_t queue_ms = 0;
-  // An attempt that takes longer fails; 0: it may take what the server allows.
+  // What an attempt may take, which makes it finish early; 0: what the server allows.
   int64_t run_ms = 0;
 
   friend bool operator==(const JobPolicy&, const JobPolicy&) = default;

@@ -4,6 +4,7 @@
 // rules for jobs are in Ledger, Admission and Dispatch.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,9 +46,10 @@ class JobTransaction {
   virtual absl::StatusOr<int> CountQueuedOf(absl::string_view client) = 0;
   // Adds the job or replaces the one with its id.
   virtual absl::Status Put(const Job& job) = 0;
-  // Takes a job whose record cannot be read out of all searches, so that it keeps no other one from
-  // anything.
-  virtual absl::Status SetAside(absl::string_view id) = 0;
+  // Takes a job whose record cannot be read out of all searches, and removes its lease, so that it
+  // keeps no other one from anything. Returns the state in which it was found until now; nothing if
+  // it was not found.
+  virtual absl::StatusOr<std::optional<JobState>> SetAside(absl::string_view id) = 0;
   // Removes a job that has ended, its transitions and its submissions.
   virtual absl::Status Remove(absl::string_view id) = 0;
   virtual absl::Status Append(const Transition& transition) = 0;
@@ -67,17 +69,13 @@ class JobTransaction {
   virtual absl::Status ForgetSubmissions(int64_t create_ms) = 0;
 };
 
-// Returns the job; nothing if there is none, or if its record cannot be read. Then it is set aside,
-// so that it is not found again.
-absl::StatusOr<std::optional<Job>> FindReadable(JobTransaction& store, const std::string& id);
-
 // What is unset or empty lets all jobs through.
 struct JobFilter {
   std::optional<JobState> state;
   std::string client;
   std::string graph_sha256;  // Of the model's ONNX file.
-  int64_t created_after_ms = 0;
-  int64_t created_before_ms = 0;
+  int64_t created_after_ms = std::numeric_limits<int64_t>::min();
+  int64_t created_before_ms = std::numeric_limits<int64_t>::max();
 };
 
 struct ListQuery {

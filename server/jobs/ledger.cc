@@ -4,11 +4,21 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/fault_point.h"
 
 namespace quotient::jobs {
+
+absl::StatusOr<std::optional<Job>> Ledger::Edit::FindReadable(const std::string& id) {
+  absl::StatusOr<std::optional<Job>> found = store_.Find(id);
+  if (GetReason(found.status()) != Reason::kInternal) return found;
+  Log().error("job {} is left out from now on: {}", id, std::string(found.status().message()));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<JobState> state, store_.SetAside(id));
+  if (state.has_value()) news_.set_aside.emplace_back(id, *state);
+  return std::nullopt;
+}
 
 absl::Status Ledger::Edit::Add(Job* job, absl::string_view actor) {
   job->state = JobState::kQueued;
@@ -32,14 +42,14 @@ absl::Status Ledger::Edit::Note(Job* job, absl::string_view actor, absl::string_
   return Record(job, job->state, actor, reason);
 }
 
-absl::Status Ledger::Edit::Remove(const Job& job) {
+absl::Status Ledger::Edit::Remove(const Job& job, RemovalCause cause) {
   QUOTIENT_RETURN_IF_ERROR(store_.Remove(job.id));
-  removals_.push_back(job);
+  news_.removals.emplace_back(job, cause);
   return absl::OkStatus();
 }
 
 void Ledger::Edit::Submitted(const Job& job, Disposition disposition) {
-  submissions_.emplace_back(job, disposition);
+  news_.submissions.emplace_back(job, disposition);
 }
 
 absl::Status Ledger::Edit::Record(Job* job, JobState to, absl::string_view actor,
@@ -57,7 +67,7 @@ absl::Status Ledger::Edit::Record(Job* job, JobState to, absl::string_view actor
   QUOTIENT_RETURN_IF_ERROR(store_.Put(*job));
   os::FaultPoint("ledger.half_written");
   QUOTIENT_RETURN_IF_ERROR(store_.Append(transition));
-  changes_.push_back({*job, std::move(transition)});
+  news_.changes.push_back({*job, std::move(transition)});
   return absl::OkStatus();
 }
 
@@ -75,11 +85,11 @@ absl::Status Ledger::Write(absl::FunctionRef<absl::Status(Edit&)> write) {
 
 absl::Status Ledger::Commit(absl::FunctionRef<absl::Status(Edit&)> write) {
   absl::MutexLock lock(&commit_mutex_);
-  News news;
+  Edit::News news;
   QUOTIENT_RETURN_IF_ERROR(store_.Write([&](JobTransaction& transaction) -> absl::Status {
     Edit edit(transaction);
     QUOTIENT_RETURN_IF_ERROR(write(edit));
-    news = {std::move(edit.changes_), std::move(edit.submissions_), std::move(edit.removals_)};
+    news = std::move(edit.news_);
     os::FaultPoint("ledger.written");
     return absl::OkStatus();
   }));
@@ -91,7 +101,7 @@ absl::Status Ledger::Commit(absl::FunctionRef<absl::Status(Edit&)> write) {
 
 void Ledger::TellNews() {
   absl::MutexLock lock(&observers_mutex_);
-  while (const std::optional<News> news = NextNews()) {
+  while (const std::optional<Edit::News> news = NextNews()) {
     for (JobObserver* observer : observers_) {
       for (const Edit::Change& change : news->changes) {
         observer->OnTransition(change.job, change.transition);
@@ -99,15 +109,16 @@ void Ledger::TellNews() {
       for (const auto& [job, disposition] : news->submissions) {
         observer->OnSubmission(job, disposition);
       }
-      for (const Job& job : news->removals) observer->OnRemoval(job);
+      for (const auto& [job, cause] : news->removals) observer->OnRemoval(job, cause);
+      for (const auto& [id, state] : news->set_aside) observer->OnSetAside(id, state);
     }
   }
 }
 
-std::optional<Ledger::News> Ledger::NextNews() {
+std::optional<Ledger::Edit::News> Ledger::NextNews() {
   absl::MutexLock lock(&news_mutex_);
   if (news_.empty()) return std::nullopt;
-  News news = std::move(news_.front());
+  Edit::News news = std::move(news_.front());
   news_.pop_front();
   return news;
 }

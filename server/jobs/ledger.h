@@ -26,6 +26,8 @@
 namespace quotient::jobs {
 
 enum class Disposition { kNew, kJoined, kCacheHit };
+// Why a job that had ended was removed.
+enum class RemovalCause { kAge, kSpace, kRequest };
 
 // Is told of committed changes. Calls are serialized, in the order of the commits, and come from a
 // thread that writes. They must not call the ledger. While one lasts, others can commit, but nobody
@@ -36,7 +38,9 @@ class JobObserver {
   virtual void OnTransition(const Job& job, const Transition& transition) = 0;
   virtual void OnSubmission(const Job& /*job*/, Disposition /*disposition*/) {}
   // A job that had ended was removed.
-  virtual void OnRemoval(const Job& /*job*/) {}
+  virtual void OnRemoval(const Job& /*job*/, RemovalCause /*cause*/) {}
+  // A job that was in this state has a record that cannot be read, and is left out from now on.
+  virtual void OnSetAside(const std::string& /*id*/, JobState /*state*/) {}
 };
 
 // Thread-safe.
@@ -49,6 +53,9 @@ class Ledger {
   class Edit {
    public:
     JobTransaction& store() { return store_; }
+    // Returns the job; nothing if there is none, or if its record cannot be read. Then it is set
+    // aside, so that it is not found again.
+    absl::StatusOr<std::optional<Job>> FindReadable(const std::string& id);
     // Adds a new job in state QUEUED.
     absl::Status Add(Job* job, absl::string_view actor);
     // Changes the job's state by `event` and stores all fields of the job. Does nothing if the
@@ -57,7 +64,7 @@ class Ledger {
     // Records a transition that leaves the job in its state, and stores all fields of the job.
     absl::Status Note(Job* job, absl::string_view actor, absl::string_view reason);
     // Removes a job that has ended.
-    absl::Status Remove(const Job& job);
+    absl::Status Remove(const Job& job, RemovalCause cause);
     // Tells observers of a submission after the commit.
     void Submitted(const Job& job, Disposition disposition);
 
@@ -68,13 +75,19 @@ class Ledger {
       Transition transition;
     };
 
+    // What observers are to be told of one commit.
+    struct News {
+      std::vector<Change> changes;
+      std::vector<std::pair<Job, Disposition>> submissions;
+      std::vector<std::pair<Job, RemovalCause>> removals;
+      std::vector<std::pair<std::string, JobState>> set_aside;
+    };
+
     explicit Edit(JobTransaction& store) : store_(store) {}
     absl::Status Record(Job* job, JobState to, absl::string_view actor, absl::string_view reason);
 
     JobTransaction& store_;
-    std::vector<Change> changes_;
-    std::vector<std::pair<Job, Disposition>> submissions_;
-    std::vector<Job> removals_;
+    News news_;
   };
 
   explicit Ledger(JobStore* store) : store_(*store) {}
@@ -89,18 +102,11 @@ class Ledger {
   JobStore& store() { return store_; }
 
  private:
-  // What observers are to be told of one commit.
-  struct News {
-    std::vector<Edit::Change> changes;
-    std::vector<std::pair<Job, Disposition>> submissions;
-    std::vector<Job> removals;
-  };
-
   absl::Status Commit(absl::FunctionRef<absl::Status(Edit&)> write)
       ABSL_LOCKS_EXCLUDED(commit_mutex_, news_mutex_);
   // Tells all news that there are, its own and what others left.
   void TellNews() ABSL_LOCKS_EXCLUDED(observers_mutex_, news_mutex_);
-  std::optional<News> NextNews() ABSL_LOCKS_EXCLUDED(news_mutex_);
+  std::optional<Edit::News> NextNews() ABSL_LOCKS_EXCLUDED(news_mutex_);
 
   JobStore& store_;
 
@@ -113,7 +119,7 @@ class Ledger {
   std::vector<JobObserver*> observers_ ABSL_GUARDED_BY(observers_mutex_);
 
   absl::Mutex news_mutex_ ABSL_ACQUIRED_AFTER(commit_mutex_, observers_mutex_);
-  std::deque<News> news_ ABSL_GUARDED_BY(news_mutex_);
+  std::deque<Edit::News> news_ ABSL_GUARDED_BY(news_mutex_);
 };
 
 }  // namespace quotient::jobs

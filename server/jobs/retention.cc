@@ -27,7 +27,10 @@ absl::Status Retention::Run(RetentionRound* round) {
   QUOTIENT_RETURN_IF_ERROR(RemoveUnusedBlobs(now_ms - kUnusedBlobMs,
                                              std::numeric_limits<int64_t>::max(),
                                              /*counts=*/true, round));
-  return MakeRoom(now_ms - limits_.spare_ms, round);
+  QUOTIENT_RETURN_IF_ERROR(MakeRoom(now_ms - limits_.spare_ms, round));
+  round->excess_changed = had_excess_ != (round->excess_bytes > 0);
+  had_excess_ = round->excess_bytes > 0;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> Retention::IsRoomShort() const {
@@ -35,14 +38,15 @@ absl::StatusOr<bool> Retention::IsRoomShort() const {
   return free_bytes < limits_.min_free_bytes;
 }
 
-absl::StatusOr<int> Retention::RemoveJobs(std::span<const std::string> ids, int64_t before_ms) {
+absl::StatusOr<int> Retention::RemoveJobs(std::span<const std::string> ids, int64_t before_ms,
+                                          RemovalCause cause) {
   int removed = 0;
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     removed = 0;
     for (const std::string& id : ids) {
-      QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, FindReadable(edit.store(), id));
+      QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, edit.FindReadable(id));
       if (!job.has_value() || !IsTerminal(job->state) || job->use_ms >= before_ms) continue;
-      QUOTIENT_RETURN_IF_ERROR(edit.Remove(*job));
+      QUOTIENT_RETURN_IF_ERROR(edit.Remove(*job, cause));
       os::FaultPoint("retention.removed");
       ++removed;
     }
@@ -55,7 +59,7 @@ absl::Status Retention::RemoveOldJobs(int64_t before_ms, RetentionRound* round) 
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids,
                               ledger_.store().Unused(before_ms, kBatch));
-    QUOTIENT_ASSIGN_OR_RETURN(const int removed, RemoveJobs(ids, before_ms));
+    QUOTIENT_ASSIGN_OR_RETURN(const int removed, RemoveJobs(ids, before_ms, RemovalCause::kAge));
     round->jobs_by_age += removed;
     os::FaultPoint("retention.committed");
     if (removed < kBatch) return absl::OkStatus();
@@ -123,7 +127,8 @@ absl::Status Retention::Evict(const std::string& id, int64_t before_ms, Retentio
     if (!needed) freed.push_back(blob);
   }
   if (freed.empty()) return absl::OkStatus();
-  QUOTIENT_ASSIGN_OR_RETURN(const int removed, RemoveJobs({&id, 1}, before_ms));
+  QUOTIENT_ASSIGN_OR_RETURN(const int removed,
+                            RemoveJobs({&id, 1}, before_ms, RemovalCause::kSpace));
   round->jobs_for_space += removed;
   for (const BlobId& blob : freed) {
     QUOTIENT_RETURN_IF_ERROR(RemoveBlob(blob, before_ms, round));

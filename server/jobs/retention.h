@@ -38,6 +38,9 @@ struct RetentionRound {
   int64_t held_bytes = 0;  // Of all blobs that are left.
   // What should still go, and cannot, since it is needed or was just used.
   int64_t excess_bytes = 0;
+  // Whether there is such an excess now and was none after the last round that came to an end, or
+  // the other way round.
+  bool excess_changed = false;
 };
 
 // One thread at a time.
@@ -58,7 +61,8 @@ class Retention {
 
  private:
   // Removes those of the jobs that were not used since. Returns how many there were.
-  absl::StatusOr<int> RemoveJobs(std::span<const std::string> ids, int64_t before_ms);
+  absl::StatusOr<int> RemoveJobs(std::span<const std::string> ids, int64_t before_ms,
+                                 RemovalCause cause);
   absl::Status RemoveOldJobs(int64_t before_ms, RetentionRound* round);
   // Removes the blob if no job refers to it and nobody used it since.
   absl::Status RemoveBlob(const BlobId& id, int64_t before_ms, RetentionRound* round);
@@ -73,6 +77,8 @@ class Retention {
   Ledger& ledger_;
   BlobInventory& blobs_;
   const Clock& clock_;
+
+  bool had_excess_ = false;  // After the last round that came to an end.
 };
 
 }  // namespace quotient::jobs

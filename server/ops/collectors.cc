@@ -7,11 +7,15 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/digest.h"
 #include "core/os/memory.h"
 #include "server/ops/metrics.h"
 
@@ -116,6 +120,49 @@ class UploadCollector : public prometheus::Collectable {
   jobs::UploadStore& uploads_;
 };
 
+class GpuCollector : public prometheus::Collectable {
+ public:
+  explicit GpuCollector(const GpuMonitor* monitor) : monitor_(*monitor) {}
+
+  std::vector<MetricFamily> Collect() const override {
+    Families families;
+    for (const GpuSample& gpu : monitor_.Latest()) Add(gpu, &families);
+    std::vector<MetricFamily> found;
+    for (auto& [id, family] : families) found.push_back(std::move(family));
+    return found;
+  }
+
+ private:
+  using Families = std::map<MetricId, MetricFamily>;
+
+  static void Add(const GpuSample& gpu, Families* families) {
+    const std::string ordinal = absl::StrCat(gpu.ordinal);
+    const std::string uuid = Digest::Of(gpu.uuid).Hex().substr(0, 12);
+    const auto family = [families](MetricId id) {
+      return &families->try_emplace(id, Family(id)).first->second;
+    };
+    const auto add = [&](MetricId id, const std::optional<double>& value) {
+      if (value.has_value()) AddValue(*value, {ordinal, uuid}, id, family(id));
+    };
+    add(MetricId::kGpuUp, gpu.is_up ? 1 : 0);
+    add(MetricId::kGpuMemoryTotal, gpu.memory_total_bytes);
+    add(MetricId::kGpuMemoryUsed, gpu.memory_used_bytes);
+    add(MetricId::kGpuUtilization, gpu.utilization);
+    add(MetricId::kGpuTemperature, gpu.temperature_celsius);
+    add(MetricId::kGpuSmClock, gpu.sm_clock_hertz);
+    const auto add_each = [&](MetricId id, const auto& values) {
+      for (const auto& [name, value] : values) {
+        AddValue(static_cast<double>(value), {ordinal, uuid, name}, id, family(id));
+      }
+    };
+    add_each(MetricId::kGpuThrottled, gpu.throttled);
+    add_each(MetricId::kGpuThrottledSeconds, gpu.throttled_seconds);
+    add_each(MetricId::kGpuErrors, gpu.errors);
+  }
+
+  const GpuMonitor& monitor_;
+};
+
 double CpuSeconds() {
   struct timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -169,6 +216,10 @@ std::shared_ptr<prometheus::Collectable> NewDiskCollector(const jobs::BlobInvent
 
 std::shared_ptr<prometheus::Collectable> NewUploadCollector(jobs::UploadStore* uploads) {
   return std::make_shared<UploadCollector>(uploads);
+}
+
+std::shared_ptr<prometheus::Collectable> NewGpuCollector(const GpuMonitor* monitor) {
+  return std::make_shared<GpuCollector>(monitor);
 }
 
 std::shared_ptr<prometheus::Collectable> NewProcessCollector() {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Metrics whose values are read when they are scraped: jobs in the store, how long they have
-// waited, leases, open streams, uploads in progress, the disk, figures of the process.
+// waited, leases, open streams, uploads in progress, the disk, GPUs, figures of the process.
 
 #include <prometheus/collectable.h>
 
@@ -10,6 +10,7 @@
 #include "server/jobs/blob_store.h"
 #include "server/jobs/dispatch.h"
 #include "server/jobs/watch_hub.h"
+#include "server/ops/gpu_monitor.h"
 #include "server/ops/job_counts.h"
 #include "server/ops/queue_age.h"
 
@@ -28,6 +29,9 @@ std::shared_ptr<prometheus::Collectable> NewDiskCollector(const jobs::BlobInvent
 
 // Reads what the uploads in progress take. Borrows the store.
 std::shared_ptr<prometheus::Collectable> NewUploadCollector(jobs::UploadStore* uploads);
+
+// Reads what is known of the GPUs. Borrows the monitor.
+std::shared_ptr<prometheus::Collectable> NewGpuCollector(const GpuMonitor* monitor);
 
 // Reads the standard process_* metrics, which the Prometheus client library lacks.
 std::shared_ptr<prometheus::Collectable> NewProcessCollector();

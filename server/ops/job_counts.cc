@@ -8,9 +8,14 @@ void JobCounts::OnTransition(const jobs::Job& /*job*/, const jobs::Transition& t
   ++counts_[transition.to];
 }
 
-void JobCounts::OnRemoval(const jobs::Job& job) {
+void JobCounts::OnRemoval(const jobs::Job& job, jobs::RemovalCause /*cause*/) {
   absl::MutexLock lock(&mutex_);
   --counts_[job.state];
+}
+
+void JobCounts::OnSetAside(const std::string& /*id*/, jobs::JobState state) {
+  absl::MutexLock lock(&mutex_);
+  --counts_[state];
 }
 
 std::map<jobs::JobState, int64_t> JobCounts::Get() const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -19,7 +20,8 @@ class JobCounts : public jobs::JobObserver {
   explicit JobCounts(const std::map<jobs::JobState, int64_t>& counts) : counts_(counts) {}
 
   void OnTransition(const jobs::Job& job, const jobs::Transition& transition) override;
-  void OnRemoval(const jobs::Job& job) override;
+  void OnRemoval(const jobs::Job& job, jobs::RemovalCause cause) override;
+  void OnSetAside(const std::string& id, jobs::JobState state) override;
   // States without jobs may be left out.
   std::map<jobs::JobState, int64_t> Get() const ABSL_LOCKS_EXCLUDED(mutex_);
 

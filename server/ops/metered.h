@@ -16,7 +16,7 @@
 
 namespace quotient::ops {
 
-// Counts submissions, attempts and finished jobs. Borrows the metrics.
+// Counts submissions, attempts, and jobs that have ended or were removed. Borrows the metrics.
 std::unique_ptr<jobs::JobObserver> NewJobMeter(Metrics* metrics);
 
 // Measures the phases of each run, and counts outcomes and failures of devices. Borrows all three.

@@ -28,6 +28,18 @@ absl::string_view DispositionName(jobs::Disposition disposition) {
   return "new";
 }
 
+absl::string_view CauseName(jobs::RemovalCause cause) {
+  switch (cause) {
+    case jobs::RemovalCause::kAge:
+      return "age";
+    case jobs::RemovalCause::kSpace:
+      return "space";
+    case jobs::RemovalCause::kRequest:
+      return "request";
+  }
+  return "request";
+}
+
 class JobMeter : public jobs::JobObserver {
  public:
   explicit JobMeter(Metrics* metrics) : metrics_(*metrics) {}
@@ -53,6 +65,10 @@ class JobMeter : public jobs::JobObserver {
 
   void OnSubmission(const jobs::Job& /*job*/, jobs::Disposition disposition) override {
     metrics_.Add(MetricId::kJobsSubmitted, {DispositionName(disposition)});
+  }
+
+  void OnRemoval(const jobs::Job& /*job*/, jobs::RemovalCause cause) override {
+    metrics_.Add(MetricId::kJobsRemoved, {CauseName(cause)});
   }
 
  private:
@@ -119,9 +135,12 @@ class MeteredRunner : public worker::JobRunner {
       const std::string library = kernels::DescribeDevice(result->device_fingerprint).library;
       metrics_.Add(MetricId::kJobResults, {report::OutcomeName(result->outcome), device, library});
     }
-    if (result.ok() ? result->device_failed : GetReason(result.status()) == Reason::kDeviceLost) {
+    const std::optional<Reason> reason = GetReason(result.status());
+    if (result.ok() ? result->device_failed : reason == Reason::kDeviceLost) {
       metrics_.Add(MetricId::kDeviceFailures, {device});
     }
+    const bool is_down = reason == Reason::kDeviceLost || reason == Reason::kDeviceNotPresent;
+    if (result.ok() || is_down) metrics_.Set(MetricId::kDeviceUp, {device}, is_down ? 0 : 1);
     return result;
   }
 

@@ -207,6 +207,62 @@ void AddProcesses(std::vector<MetricSpec>* table) {
                             "measurements of another one."});
 }
 
+void AddDevices(std::vector<MetricSpec>* table) {
+  const std::vector<MetricLabel> gpu = {{"gpu"}, {"gpu_uuid"}};
+  const auto add = [&](MetricId id, const char* name, const char* help) {
+    table->push_back({.id = id,
+                      .name = name,
+                      .type = kGauge,
+                      .labels = gpu,
+                      .help = help,
+                      .is_collected = true});
+  };
+  table->push_back({.id = kDeviceUp,
+                    .name = "quotient_device_up",
+                    .type = kGauge,
+                    .labels = {{"device"}},
+                    .help = "Whether the last job on the device could use it; a device has this "
+                            "from the end of its first job on."});
+  add(kGpuUp, "quotient_gpu_up",
+      "Whether the GPU answers the driver's library for monitoring, NVML. The metrics "
+      "quotient_gpu_* "
+      "are there for GPUs of this machine that NVML knows; they are read at most every 5 s, and "
+      "left "
+      "out while the driver hangs.");
+  add(kGpuMemoryTotal, "quotient_gpu_memory_total_bytes", "Memory of the GPU.");
+  add(kGpuMemoryUsed, "quotient_gpu_memory_used_bytes",
+      "Memory of the GPU that is taken, by any process.");
+  add(kGpuUtilization, "quotient_gpu_utilization_ratio",
+      "Share of the time, of about the last second, in which any kernel ran.");
+  add(kGpuTemperature, "quotient_gpu_temperature_celsius", "Temperature of the GPU.");
+  add(kGpuSmClock, "quotient_gpu_sm_clock_hertz", "Present clock of the multiprocessors.");
+  table->push_back({.id = kGpuThrottled,
+                    .name = "quotient_gpu_throttled",
+                    .type = kGauge,
+                    .labels = {gpu[0],
+                               gpu[1],
+                               {"cause",
+                                {"power_cap", "hardware_slowdown", "sync_boost", "thermal",
+                                 "hardware_thermal", "power_brake"}}},
+                    .help = "Whether clocks are held down now for this cause.",
+                    .is_collected = true});
+  table->push_back(
+      {.id = kGpuThrottledSeconds,
+       .name = "quotient_gpu_throttled_seconds_total",
+       .labels = {gpu[0],
+                  gpu[1],
+                  {"cause", {"power", "thermal", "sync_boost", "board_limit", "reliability"}}},
+       .help = "Time in which clocks were held down, since the driver was loaded.",
+       .is_collected = true});
+  table->push_back(
+      {.id = kGpuErrors,
+       .name = "quotient_gpu_errors_total",
+       .labels = {gpu[0], gpu[1], {"kind", {"ecc_corrected", "ecc_uncorrected", "xid"}}},
+       .help = "Errors of memory since the driver was loaded, and critical errors that "
+               "the driver has reported (Xid) since the server was started.",
+       .is_collected = true});
+}
+
 void AddStorage(std::vector<MetricSpec>* table) {
   table->push_back({.id = kCheckpoints,
                     .name = "quotient_checkpoints_total",
@@ -258,8 +314,8 @@ void AddStorage(std::vector<MetricSpec>* table) {
                     .help = "Stored files that were found damaged and set aside."});
   table->push_back({.id = kJobsRemoved,
                     .name = "quotient_jobs_removed_total",
-                    .labels = {{"cause", {"age", "space"}}},
-                    .help = "Jobs removed after their end: by age, or for space."});
+                    .labels = {{"cause", {"age", "space", "request"}}},
+                    .help = "Jobs removed after their end: by age, for space, or by DeleteJob."});
   table->push_back({.id = kBlobBytes,
                     .name = "quotient_blob_bytes",
                     .type = kGauge,
@@ -311,6 +367,7 @@ std::vector<MetricSpec> MakeTable() {
   AddCalls(&table);
   AddJobs(&table);
   AddProcesses(&table);
+  AddDevices(&table);
   AddStorage(&table);
   AddProcess(&table);
   return table;

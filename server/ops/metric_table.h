@@ -48,6 +48,17 @@ enum class MetricId {
   kSearchEnodes,
   kTimingMeasurements,
   kLaneWaitSeconds,
+  // --- Devices
+  kDeviceUp,
+  kGpuUp,
+  kGpuMemoryTotal,
+  kGpuMemoryUsed,
+  kGpuUtilization,
+  kGpuTemperature,
+  kGpuSmClock,
+  kGpuThrottled,
+  kGpuThrottledSeconds,
+  kGpuErrors,
   // --- Storage
   kCheckpoints,
   kCheckpointBytes,

@@ -54,6 +54,11 @@ void QueueAge::OnTransition(const jobs::Job& job, const jobs::Transition& transi
   }
 }
 
+void QueueAge::OnSetAside(const std::string& id, JobState /*state*/) {
+  absl::MutexLock lock(&mutex_);
+  Remove(id);
+}
+
 double QueueAge::OldestSeconds() const {
   const int64_t now_ms = clock_.UnixMs();
   absl::MutexLock lock(&mutex_);

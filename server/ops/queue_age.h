@@ -32,6 +32,7 @@ class QueueAge : public jobs::JobObserver {
   QueueAge(const WaitingSince& waiting, const Clock* clock);
 
   void OnTransition(const jobs::Job& job, const jobs::Transition& transition) override;
+  void OnSetAside(const std::string& id, jobs::JobState state) override;
   // How long the job has waited that has waited for longest; 0 if none waits.
   double OldestSeconds() const ABSL_LOCKS_EXCLUDED(mutex_);
 

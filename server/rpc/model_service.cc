@@ -3,30 +3,31 @@
 #include <string>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/options.h"
-#include "proto/wire/status.h"
+#include "proto/wire/validation.h"
 #include "server/jobs/convert.h"
+#include "server/rpc/peer.h"
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
-namespace {
 
-absl::Status NoSlot() {
-  return MakeError(Reason::kQueueFull, "too many models are being inspected or validated");
+absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> ModelService::TakeSlot(
+    grpc::ServerContext* context) {
+  auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
+  if (slot != nullptr) return slot;
+  return MakeError(Reason::kQueueFull,
+                   "too many models are being inspected or validated, in all or of this client");
 }
-
-}  // namespace
 
 grpc::Status ModelService::InspectModel(grpc::ServerContext* context,
                                         const v1::InspectModelRequest* request,
                                         v1::InspectModelResponse* response) {
   const absl::StatusOr<jobs::Manifest> model = jobs::FromProto(request->model());
   if (!model.ok()) return ToGrpc(model.status());
-  if (!slots_.TryTake()) return ToGrpc(NoSlot());
-  const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
+  const auto slot = TakeSlot(context);
+  if (!slot.ok()) return ToGrpc(slot.status());
   absl::StatusOr<std::string> summary =
       runner_.Inspect(*model, request->model_name(), [context] { return !context->IsCancelled(); });
   if (!summary.ok()) return ToGrpc(summary.status());
@@ -49,17 +50,11 @@ absl::StatusOr<v1::ValidateModelResponse> ModelService::Validate(
   QUOTIENT_ASSIGN_OR_RETURN(spec.model, jobs::FromProto(request.model()));
   spec.options = wire::FromProto(request.options());
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Validate(spec));
-  if (!slots_.TryTake()) return NoSlot();
-  const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
+  QUOTIENT_ASSIGN_OR_RETURN(const auto slot, TakeSlot(context));
   QUOTIENT_ASSIGN_OR_RETURN(
       const optimize::Validation validation,
       runner_.Validate(job.spec, [context] { return !context->IsCancelled(); }));
-  v1::ValidateModelResponse response;
-  if (!validation.untouched.ok()) {
-    *response.mutable_untouched() = wire::ToProto(validation.untouched);
-  }
-  for (const std::string& note : validation.notes) response.add_notes(wire::Utf8(note));
-  return response;
+  return wire::ToProto(validation);
 }
 
 }  // namespace quotient::rpc

@@ -1,18 +1,22 @@
 #pragma once
 
+#include <memory>
+
 #include "absl/status/statusor.h"
 #include "quotient/v1/model.grpc.pb.h"
 #include "server/jobs/admission.h"
-#include "server/rpc/call_slots.h"
+#include "server/rpc/stream_slots.h"
 #include "server/worker/job_runner.h"
 
 namespace quotient::rpc {
 
-// Implements quotient.v1.ModelService on a runner. Borrows both.
+// Implements quotient.v1.ModelService on a runner. Borrows all three.
 class ModelService final : public v1::ModelService::Service {
  public:
-  ModelService(jobs::Admission* admission, worker::JobRunner* runner)
-      : admission_(*admission), runner_(*runner) {}
+  ModelService(jobs::Admission* admission, worker::JobRunner* runner, const Clock* clock)
+      : admission_(*admission),
+        runner_(*runner),
+        slots_({.count = kMostCalls, .per_peer = kMostCallsOfPeer}, clock) {}
 
   grpc::Status InspectModel(grpc::ServerContext* context, const v1::InspectModelRequest* request,
                             v1::InspectModelResponse* response) override;
@@ -23,11 +27,16 @@ class ModelService final : public v1::ModelService::Service {
   absl::StatusOr<v1::ValidateModelResponse> Validate(const v1::ValidateModelRequest& request,
                                                      grpc::ServerContext* context);
 
-  static constexpr int kMaxCalls = 2;  // Concurrent calls: reading a model can take long.
+  // Concurrent calls: reading a model can take long.
+  static constexpr int kMostCalls = 3;
+  static constexpr int kMostCallsOfPeer = 2;
+
+  // Returns QUEUE_FULL if there is no slot for a call.
+  absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> TakeSlot(grpc::ServerContext* context);
 
   jobs::Admission& admission_;
   worker::JobRunner& runner_;
-  CallSlots slots_{kMaxCalls};
+  StreamSlots slots_;
 };
 
 }  // namespace quotient::rpc

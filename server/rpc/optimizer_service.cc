@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/digest.h"
 #include "core/base/log.h"
@@ -173,9 +172,7 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
 grpc::ServerWriteReactor<v1::WatchJobResponse>* OptimizerService::WatchJob(
     grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
   auto slot = watches_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
-  // A watcher is told of a result, too, which counts as a use of it.
-  Find(request->name()).IgnoreError();
-  return StartWatchStream(*request, std::move(slot), store_, hub_);
+  return StartWatchStream(*request, std::move(slot), admission_, store_, hub_);
 }
 
 grpc::Status OptimizerService::CancelJob(grpc::ServerContext* /*context*/,
@@ -215,10 +212,13 @@ absl::StatusOr<v1::VerifyResultResponse> OptimizerService::Verify(
   if (request.has_seed()) job.spec.options.seed = request.seed();
   if (request.has_verify_inputs()) job.spec.options.verify_inputs = request.verify_inputs();
   QUOTIENT_RETURN_IF_ERROR(job.spec.options.Validate());
-  if (!verifications_.TryTake()) {
-    return MakeError(Reason::kQueueFull, "another result is being verified");
+  job.spec.options.threads = std::max(1, job.spec.options.ThreadsToUse() / kPartsOfThreads);
+  const auto slot =
+      verifications_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
+  if (slot == nullptr) {
+    return MakeError(Reason::kQueueFull,
+                     "too many results are being verified, in all or of this client");
   }
-  const auto give_back = absl::MakeCleanup([this] { verifications_.GiveBack(); });
   QUOTIENT_ASSIGN_OR_RETURN(const worker::Verification verification,
                             runner_.Verify(job, [context] { return !context->IsCancelled(); }));
   v1::VerifyResultResponse response;
@@ -236,7 +236,7 @@ grpc::Status OptimizerService::DeleteJob(grpc::ServerContext* /*context*/,
 absl::StatusOr<v1::DeleteJobResponse> OptimizerService::Delete(
     const v1::DeleteJobRequest& request) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string id, jobs::JobIdFromName(request.name()));
-  QUOTIENT_RETURN_IF_ERROR(admission_.Delete(id));
+  QUOTIENT_RETURN_IF_ERROR(admission_.Delete(id, request.allow_missing()));
   return v1::DeleteJobResponse();
 }
 

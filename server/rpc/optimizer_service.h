@@ -7,7 +7,6 @@
 #include "server/jobs/admission.h"
 #include "server/jobs/job_store.h"
 #include "server/jobs/watch_hub.h"
-#include "server/rpc/call_slots.h"
 #include "server/rpc/stream_slots.h"
 #include "server/worker/job_runner.h"
 
@@ -26,7 +25,8 @@ class OptimizerService final
         store_(*store),
         hub_(*hub),
         runner_(*runner),
-        watches_(watches, clock) {}
+        watches_(watches, clock),
+        verifications_({.count = kMostVerifications, .per_peer = 1}, clock) {}
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::SubmitJobResponse* response) override;
@@ -48,6 +48,11 @@ class OptimizerService final
                          v1::DeleteJobResponse* response) override;
 
  private:
+  // Verifications have no turn among the jobs. So many run at once, one of each client, and each of
+  // them on such a part of the threads that a job would have.
+  static constexpr int kMostVerifications = 2;
+  static constexpr int kPartsOfThreads = 4;
+
   absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request,
                                                const grpc::ServerContext& context);
   absl::StatusOr<v1::Job> Lookup(const v1::LookupResultRequest& request);
@@ -65,7 +70,7 @@ class OptimizerService final
   jobs::WatchHub& hub_;
   worker::JobRunner& runner_;
   StreamSlots watches_;
-  CallSlots verifications_{1};  // Evaluating models takes all cores.
+  StreamSlots verifications_;
 };
 
 }  // namespace quotient::rpc

@@ -1,7 +1,8 @@
 #pragma once
 
-// Limits the number of concurrent streaming calls, in all and for each peer, and ends those whose
-// peer is silent. Otherwise a few silent clients could occupy all slots and keep out everyone else.
+// Limits the number of concurrent calls that take long, in all and for each peer, and ends streams
+// whose peer is silent. Otherwise a few silent clients could occupy all slots and keep out everyone
+// else.
 //
 //   const auto slot = slots.TryTake(PeerHost(context->peer()), [context] { context->TryCancel();
 //   }); if (slot == nullptr) return TooMany(); while (slot->AwaitPeer([&] { return

@@ -13,7 +13,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/duration.pb.h"
@@ -39,8 +38,9 @@ int64_t IntervalMs(const google::protobuf::Duration& wanted) {
 // without it.
 class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
  public:
-  WatchStream(std::unique_ptr<StreamSlots::Slot> slot, jobs::JobStore* store, jobs::WatchHub* hub)
-      : slot_(std::move(slot)), store_(*store), hub_(*hub) {}
+  WatchStream(std::unique_ptr<StreamSlots::Slot> slot, jobs::Admission* admission,
+              jobs::JobStore* store, jobs::WatchHub* hub)
+      : slot_(std::move(slot)), admission_(*admission), store_(*store), hub_(*hub) {}
 
   void Start(const v1::WatchJobRequest& request) {
     const absl::Status status = Prepare(request);
@@ -90,7 +90,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
       absl::MutexLock lock(&mutex_);
       Pump();
     });
-    QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, ReadJob());
+    QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Get(job_id_));
     std::vector<jobs::Transition> history;
     if (request.has_from_sequence()) {
       if (request.from_sequence() < 0 || request.from_sequence() > job.sequence) {
@@ -110,14 +110,8 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<jobs::Job> ReadJob() const {
-    QUOTIENT_ASSIGN_OR_RETURN(std::optional<jobs::Job> job, store_.Get(job_id_));
-    if (job.has_value()) return *std::move(job);
-    return MakeError(Reason::kJobNotFound, absl::StrCat("no job '", Escaped(job_id_), "'"));
-  }
-
   absl::Status QueueSnapshot() ABSL_LOCKS_EXCLUDED(mutex_) {
-    QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, ReadJob());
+    QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Get(job_id_));
     absl::MutexLock lock(&mutex_);
     Queue(SnapshotOf(job));
     return absl::OkStatus();
@@ -180,6 +174,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
   }
 
   const std::unique_ptr<StreamSlots::Slot> slot_;  // Null if there was none.
+  jobs::Admission& admission_;
   jobs::JobStore& store_;
   jobs::WatchHub& hub_;
   std::string job_id_;  // Set by Prepare.
@@ -204,8 +199,8 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
 grpc::ServerWriteReactor<v1::WatchJobResponse>* StartWatchStream(
     const v1::WatchJobRequest& request, std::unique_ptr<StreamSlots::Slot> slot,
-    jobs::JobStore& store, jobs::WatchHub& hub) {
-  auto* stream = new WatchStream(std::move(slot), &store, &hub);
+    jobs::Admission& admission, jobs::JobStore& store, jobs::WatchHub& hub) {
+  auto* stream = new WatchStream(std::move(slot), &admission, &store, &hub);
   stream->Start(request);
   return stream;
 }

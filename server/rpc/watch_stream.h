@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "quotient/v1/optimizer.pb.h"
+#include "server/jobs/admission.h"
 #include "server/jobs/job_store.h"
 #include "server/jobs/watch_hub.h"
 #include "server/rpc/stream_slots.h"
@@ -13,10 +14,10 @@ namespace quotient::rpc {
 
 // Starts the stream of one WatchJob call, which holds the slot until it ends. Without a slot it
 // ends at once, with QUEUE_FULL. The returned object deletes itself when gRPC is done with it.
-// Borrows the store and the hub, which must outlive the server. WatchJob in optimizer.proto says
-// what is sent.
+// Borrows the admission, the store and the hub, which must outlive the server. WatchJob in
+// optimizer.proto says what is sent.
 grpc::ServerWriteReactor<v1::WatchJobResponse>* StartWatchStream(
     const v1::WatchJobRequest& request, std::unique_ptr<StreamSlots::Slot> slot,
-    jobs::JobStore& store, jobs::WatchHub& hub);
+    jobs::Admission& admission, jobs::JobStore& store, jobs::WatchHub& hub);
 
 }  // namespace quotient::rpc

@@ -14,7 +14,6 @@ enum class ProcessFate {
 };
 
 struct ProcessEnd {
-  int pid = 0;
   ProcessFate fate = ProcessFate::kKilled;
   // The most memory of its own that it was seen to have, which is looked at now and then; 0 if
   // unknown.

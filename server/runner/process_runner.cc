@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
@@ -12,14 +13,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/child_process.h"
 #include "core/os/fault_point.h"
 #include "core/os/message_channel.h"
+#include "core/os/program_folder.h"
+#include "core/os/temp_folder.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
+#include "proto/wire/validation.h"
 #include "server/jobs/awake_clock.h"
 #include "server/jobs/convert.h"
 
@@ -53,6 +59,21 @@ absl::Status Poisoned(absl::string_view what) {
   return MakeError(Reason::kPoisoned, absl::StrCat("the job's process ", what));
 }
 
+// The folders of a job's process, which go when it has ended.
+struct Workspace {
+  std::unique_ptr<os::TempFolder> outbox;
+  std::unique_ptr<os::TempFolder> temporary;  // Null if $TMPDIR takes none; not all jobs need it.
+};
+
+absl::StatusOr<Workspace> MakeWorkspace(const ProcessSettings& settings) {
+  Workspace workspace;
+  QUOTIENT_ASSIGN_OR_RETURN(workspace.outbox,
+                            os::TempFolder::Create(settings.outbox_place, "job-"));
+  auto temporary = os::TempFolder::Create(os::TempPlace(settings.environment), kTempName);
+  if (temporary.ok()) workspace.temporary = *std::move(temporary);
+  return workspace;
+}
+
 // A process that serves one request. For one thread.
 class Process {
  public:
@@ -61,15 +82,17 @@ class Process {
   using OnEvent = absl::FunctionRef<void(const v1::Event&)>;
 
   static absl::StatusOr<std::unique_ptr<Process>> Start(const ProcessSettings& settings,
-                                                        const Clock* clock,
-                                                        const v1::Request& request) {
+                                                        const os::Environment& environment,
+                                                        const Clock* clock, v1::Request request) {
     QUOTIENT_ASSIGN_OR_RETURN(os::SocketPair sockets, os::MakeSocketPair());
     QUOTIENT_ASSIGN_OR_RETURN(
-        auto child,
-        os::ChildProcess::Start(settings.program, {}, settings.environment, sockets.theirs));
+        auto child, os::ChildProcess::Start(settings.program, {}, environment, sockets.theirs,
+                                            os::ChildProcess::Group::kOwn));
     sockets.theirs.Close();
     std::unique_ptr<Process> process(
         new Process(settings, clock, std::move(child), std::move(sockets.ours)));
+    // Of the memory of its group a job has all.
+    if (process->EnterGroup()) request.mutable_setup()->set_jobs_at_once(1);
     QUOTIENT_RETURN_IF_ERROR(process->Tell(request.SerializeAsString()));
     return process;
   }
@@ -78,7 +101,7 @@ class Process {
   ~Process() {
     channel_.Close();
     child_->End(kClosedSeconds);
-    settings_.on_end({.pid = child_->pid(), .fate = fate_, .memory_bytes = memory_bytes_});
+    settings_.on_end({.fate = fate_, .memory_bytes = memory_bytes_});
   }
 
   // POISONED if the process does not take the message.
@@ -117,9 +140,25 @@ class Process {
         child_(std::move(child)),
         channel_(std::move(socket), kMostMessageBytes) {}
 
+  // Whether the process is in a control group of its own now. It has nothing to do yet.
+  bool EnterGroup() {
+    if (settings_.groups == nullptr) return false;
+    auto group = settings_.groups->NewGroup();
+    const absl::Status entered = group.ok() ? (*group)->Add(child_->pid()) : group.status();
+    if (!entered.ok()) {
+      Log().warn("a job without a control group: {}", std::string(entered.message()));
+      return false;
+    }
+    group_ = *std::move(group);
+    return true;
+  }
+
   absl::Status Died() {
     fate_ = ProcessFate::kDied;
-    const std::string what = TextOf(child_->End(kLastSeconds));
+    std::string what = TextOf(child_->End(kLastSeconds));
+    if (group_ != nullptr && group_->HasRunOutOfMemory()) {
+      what = "took more memory than its control group has";
+    }
     return has_begun_ ? Poisoned(what) : NotStarted(settings_.program, what);
   }
 
@@ -163,6 +202,7 @@ class Process {
 
   const ProcessSettings& settings_;
   jobs::AwakeClock awake_;
+  std::unique_ptr<JobGroup> group_;  // Null if it has none.
   const std::unique_ptr<os::ChildProcess> child_;
   os::MessageChannel channel_;
   bool has_begun_ = false;                   // Whether it has sent anything.
@@ -217,30 +257,26 @@ class ProcessRunner : public worker::JobRunner {
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const CancelToken& token,
                                       ProgressSink* progress,
                                       worker::KeptCheckpoint* checkpoint) override {
+    QUOTIENT_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(settings_));
+    os::Environment environment = settings_.environment;
+    if (workspace.temporary != nullptr) environment["TMPDIR"] = workspace.temporary->path();
+    v1::Request request = RequestOf(job, checkpoint);
+    request.mutable_setup()->set_outbox_path(workspace.outbox->path());
     QUOTIENT_ASSIGN_OR_RETURN(const auto process,
-                              Process::Start(settings_, &clock_, RequestOf(job, checkpoint)));
+                              Process::Start(settings_, environment, &clock_, request));
     os::FaultPoint("process.started");
-    Messenger messenger(token, settings_.end_seconds, process.get());
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
-                              process->Await(
-                                  settings_.silent_seconds + job.spec.options.budget_seconds,
-                                  [&messenger] { return messenger.Look(); },
-                                  [&](const v1::Event& event) {
-                                    if (event.has_damaged_blob()) settings_.on_damage();
-                                    if (event.has_progress())
-                                      progress->Report(wire::FromProto(event.progress()));
-                                    if (event.has_checkpoint() && checkpoint != nullptr) {
-                                      checkpoint->Save(event.checkpoint());
-                                    }
-                                  }));
+                              Await(*process, job, token, progress, checkpoint));
     settings_.on_figures(ended.figures());
     QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
-    return jobs::FromProto(ended.result());
+    QUOTIENT_ASSIGN_OR_RETURN(jobs::JobResult result, jobs::FromProto(ended.result()));
+    QUOTIENT_RETURN_IF_ERROR(Take(workspace.outbox->path(), result));
+    return result;
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest, const std::string& name,
                                       IsWanted is_wanted) override {
-    v1::Request request = NewRequest();
+    v1::Request request = NewQuestion();
     *request.mutable_inspect()->mutable_model() = jobs::ToProto(manifest);
     request.mutable_inspect()->set_name(wire::Utf8(name));
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
@@ -250,20 +286,18 @@ class ProcessRunner : public worker::JobRunner {
 
   absl::StatusOr<optimize::Validation> Validate(const jobs::JobSpec& spec,
                                                 IsWanted is_wanted) override {
-    v1::Request request = NewRequest();
+    v1::Request request = NewQuestion();
     v1::Validate& validate = *request.mutable_validate();
     *validate.mutable_model() = jobs::ToProto(spec.model);
     validate.set_name(wire::Utf8(spec.model_name));
     *validate.mutable_options() = wire::ToProto(spec.options);
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
                               Ask(request, settings_.inspect_seconds, is_wanted));
-    return optimize::Validation{
-        wire::FromProto(ended.validation().untouched()),
-        {ended.validation().notes().begin(), ended.validation().notes().end()}};
+    return wire::FromProto(ended.validation());
   }
 
   absl::StatusOr<worker::Verification> Verify(const jobs::Job& job, IsWanted is_wanted) override {
-    v1::Request request = NewRequest();
+    v1::Request request = NewQuestion();
     *request.mutable_verify()->mutable_job() = jobs::ToProto(job, std::nullopt);
     request.mutable_verify()->set_most_seconds(settings_.verify_seconds);
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
@@ -273,21 +307,49 @@ class ProcessRunner : public worker::JobRunner {
   }
 
  private:
+  absl::StatusOr<v1::Ended> Await(Process& process, const jobs::Job& job, const CancelToken& token,
+                                  ProgressSink* progress, worker::KeptCheckpoint* checkpoint) {
+    const double silent_seconds = settings_.silent_seconds + job.spec.options.budget_seconds;
+    Messenger messenger(token, settings_.end_seconds, &process);
+    const auto look = [&]() -> absl::Status {
+      const double seconds = 1e-3 * static_cast<double>(process.AwakeMs());
+      if (seconds <= settings_.most_seconds + silent_seconds) return messenger.Look();
+      return Poisoned(absl::StrFormat("did not end within %.0f s", seconds));
+    };
+    return process.Await(silent_seconds, look, [&](const v1::Event& event) {
+      TakeDamage(event);
+      if (event.has_progress()) progress->Report(wire::FromProto(event.progress()));
+      if (event.has_checkpoint() && checkpoint != nullptr) checkpoint->Save(event.checkpoint());
+    });
+  }
+
+  // The process has ended, and nobody writes to its folder any more.
+  absl::Status Take(const std::string& outbox, const jobs::JobResult& result) {
+    const absl::Status taken = settings_.take(outbox, result);
+    if (GetReason(taken) != Reason::kBlobCorrupt && !absl::IsNotFound(taken)) return taken;
+    return Poisoned(absl::StrCat("has not made what it says: ", taken.message()));
+  }
+
+  void TakeDamage(const v1::Event& event) {
+    if (!event.has_damaged_blob()) return;
+    const absl::StatusOr<BlobId> id = wire::FromProto(event.damaged_blob());
+    if (id.ok()) settings_.on_damage(*id);
+  }
+
   // Runs a process that answers a question about a model, for so long at most.
   absl::StatusOr<v1::Ended> Ask(const v1::Request& request, double most_seconds,
                                 IsWanted is_wanted) {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto process, Process::Start(settings_, &clock_, request));
+    QUOTIENT_ASSIGN_OR_RETURN(const auto process,
+                              Process::Start(settings_, settings_.environment, &clock_, request));
     const auto look = [&]() -> absl::Status {
       if (!is_wanted()) return MakeError(Reason::kCancelled, "nobody waits for the answer");
       if (1e-3 * static_cast<double>(process->AwakeMs()) <= most_seconds) return absl::OkStatus();
       return MakeError(Reason::kRunBudget,
                        absl::StrFormat("there was no answer within %.0f s", most_seconds));
     };
-    const auto on_event = [this](const v1::Event& event) {
-      if (event.has_damaged_blob()) settings_.on_damage();
-    };
-    QUOTIENT_ASSIGN_OR_RETURN(v1::Ended ended,
-                              process->Await(settings_.silent_seconds, look, on_event));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        v1::Ended ended, process->Await(settings_.silent_seconds, look,
+                                        [this](const v1::Event& event) { TakeDamage(event); }));
     QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
     return ended;
   }
@@ -296,6 +358,16 @@ class ProcessRunner : public worker::JobRunner {
     v1::Request request;
     *request.mutable_setup() = settings_.setup;
     request.mutable_setup()->set_protocol(kProtocol);
+    return request;
+  }
+
+  // A question about a model needs nothing but its files.
+  v1::Request NewQuestion() const {
+    v1::Request request = NewRequest();
+    v1::Setup& setup = *request.mutable_setup();
+    setup.clear_timings_path();
+    setup.clear_compiled_path();
+    setup.clear_lane_path();
     return request;
   }
 
@@ -308,6 +380,10 @@ class ProcessRunner : public worker::JobRunner {
     run.set_checkpoint_seconds(settings_.checkpoint_seconds);
     if (checkpoint != nullptr) run.set_checkpoint(checkpoint->Load());
     run.set_device_fingerprint(settings_.fingerprint_of(job.spec.options));
+    // The device was opened here, too, to know what it is.
+    for (const std::string& folder : os::LibraryFolders()) {
+      request.mutable_setup()->add_library_folders(folder);
+    }
     return request;
   }
 

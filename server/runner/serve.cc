@@ -27,18 +27,22 @@
 #include "core/timing/lane.h"
 #include "core/timing/rule_store.h"
 #include "core/timing/store.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
+#include "proto/wire/time.h"
+#include "proto/wire/validation.h"
 #include "server/config/log_format.h"
 #include "server/jobs/convert.h"
 #include "server/runner/core_runner.h"
 #include "server/runner/counted_timings.h"
 #include "server/runner/figures.h"
+#include "server/runner/job_rights.h"
 #include "server/runner/process_runner.h"
 #include "server/runner/runner.pb.h"
 #include "server/runner/sandbox.h"
-#include "server/store/disk/blob_store.h"
+#include "server/store/disk/outbox.h"
 
 namespace quotient::runner {
 namespace {
@@ -46,6 +50,12 @@ namespace {
 constexpr double kProgressSeconds = 0.1;  // At least so long is between two of one phase.
 // The listener tells the server so often that another job measures.
 constexpr int64_t kWaitsNs = 5'000'000'000;
+// A job is told to finish when this share of its time has passed. It then goes on as if its budget
+// were used up, and a job takes one and a half times its budget at most, as far as that can be
+// foreseen (core/optimize/budget.h).
+constexpr double kFinishShare = 1 / 1.5;
+// What the largest file may have at least that a process writes.
+constexpr int64_t kLeastFileBytes = int64_t{64} << 30;
 // Of a checkpoint. What is larger is not kept.
 constexpr size_t kMostCheckpointBytes = kMostMessageBytes - (1 << 20);
 
@@ -120,15 +130,18 @@ class Workplace {
  public:
   static absl::StatusOr<std::unique_ptr<Workplace>> Open(const v1::Setup& setup, Events* events) {
     QUOTIENT_RETURN_IF_ERROR(CheckBuild(setup));
-    QUOTIENT_ASSIGN_OR_RETURN(auto timings, timing::OpenFileStore(setup.timings_path()));
+    std::unique_ptr<timing::TimingStore> timings = timing::NewMemoryStore();
+    if (!setup.timings_path().empty()) {
+      QUOTIENT_ASSIGN_OR_RETURN(timings, timing::OpenFileStore(setup.timings_path()));
+    }
     return std::unique_ptr<Workplace>(
         new Workplace(setup, NewCountedTimings(std::move(timings)), events));
   }
 
   CoreTools tools() {
-    return {.blobs = blobs_.get(),
+    return {.blobs = &blobs_,
             .devices = &devices_,
-            .rule_store = &rules_,
+            .rule_store = rules_.path().empty() ? nullptr : &rules_,
             .clock = &Clock::System()};
   }
   const timing::Lane& lane() const { return lane_; }
@@ -165,33 +178,34 @@ class Workplace {
 
   Workplace(const v1::Setup& setup, std::unique_ptr<CountedTimings> timings, Events* events)
       : timings_(std::move(timings)),
-        rules_(setup.rules_path()),
+        rules_(RulesIn(setup.outbox_path())),
         lane_(setup.lane_path()),
         devices_({.store = timings_.get(),
                   .lane = &lane_,
                   .cache_directory = setup.compiled_path(),
                   .environment = os::ReadEnvironment(environ),
                   .takes_precedence = setup.takes_precedence()}),
-        blobs_(store::DiskBlobStore::Share(
-            setup.blobs_path(),
-            {.max_blob_bytes = setup.max_blob_bytes(), .min_free_bytes = setup.min_free_bytes()},
-            [events] {
-              v1::Event event;
-              event.set_damaged_blob(true);
-              events->Send(event);
-            })) {}
+        blobs_(setup.blobs_path(), setup.outbox_path(),
+               {.max_blob_bytes = setup.max_blob_bytes(), .min_free_bytes = setup.min_free_bytes()},
+               [events](const BlobId& id) {
+                 v1::Event event;
+                 *event.mutable_damaged_blob() = wire::ToProto(id);
+                 events->Send(event);
+               }) {}
 
   const std::unique_ptr<CountedTimings> timings_;
   const timing::RuleStore rules_;
   timing::Lane lane_;
   optimize::Devices devices_;
-  const std::unique_ptr<store::DiskBlobStore> blobs_;
+  store::Outbox blobs_;
 };
 
 // What the thread that listens uses. Lives until the process ends.
 struct Listening {
   os::MessageChannel& channel;
   Events& events;
+  const int64_t
+      finish_ns;  // When the job is told to finish if the server does not order it before.
   CancelToken token;
   absl::Mutex mutex;
   const timing::Lane* lane ABSL_GUARDED_BY(mutex) = nullptr;  // Null if there is none.
@@ -206,11 +220,16 @@ void TellIfWaiting(Listening& listening) {
   listening.events.Send(event);
 }
 
-// Sets the token as the server orders. Ends the process when the server is gone, or wants it to end
-// at once.
+// Sets the token as the server orders, or when the job has to finish to end in time. Ends the
+// process when the server is gone, or wants it to end at once.
 [[noreturn]] void Listen(Listening& listening) {
+  const Clock& clock = Clock::System();
   for (;;) {
-    const absl::Status input = listening.channel.AwaitInput(Clock::System().NowNs() + kWaitsNs);
+    const bool finishes = listening.token.finishing();
+    const int64_t look_ns = clock.NowNs() + kWaitsNs;
+    const absl::Status input =
+        listening.channel.AwaitInput(finishes ? look_ns : std::min(look_ns, listening.finish_ns));
+    if (clock.NowNs() >= listening.finish_ns) listening.token.Finish(clock);
     if (absl::IsDeadlineExceeded(input)) {
       TellIfWaiting(listening);
       continue;
@@ -219,7 +238,7 @@ void TellIfWaiting(Listening& listening) {
     v1::Order order;
     if (!listening.channel.Receive(&message, os::kNever).ok()) os::EndAsRequested();
     if (order.ParseFromString(message) && order.kind() == v1::Order::FINISH) {
-      listening.token.Finish(Clock::System());
+      listening.token.Finish(clock);
     } else {
       listening.token.Cancel();
     }
@@ -227,9 +246,19 @@ void TellIfWaiting(Listening& listening) {
 }
 
 // How long the job may run: what the server allows, or less if that was asked for.
-double MostSeconds(const jobs::Job& job, double allowed) {
-  if (job.policy.run_ms == 0) return allowed;
-  return std::min(allowed, 1e-3 * static_cast<double>(job.policy.run_ms));
+double MostSeconds(const v1::Run& run) {
+  const quotient::v1::JobPolicy& policy = run.job().policy();
+  if (!policy.has_run_deadline()) return run.most_seconds();
+  return std::min(run.most_seconds(),
+                  1e-3 * static_cast<double>(wire::Milliseconds(policy.run_deadline())));
+}
+
+// When a request that came at `now_ns` has to finish with what it has, so that the result is still
+// checked in time.
+int64_t FinishNs(const v1::Request& request, int64_t now_ns) {
+  if (!request.has_run()) return CancelToken::kNever;
+  const double seconds = kFinishShare * MostSeconds(request.run());
+  return seconds < 1e9 ? now_ns + static_cast<int64_t>(seconds * 1e9) : CancelToken::kNever;
 }
 
 absl::StatusOr<jobs::JobResult> Serve(const v1::Run& run, Workplace& workplace,
@@ -237,8 +266,7 @@ absl::StatusOr<jobs::JobResult> Serve(const v1::Run& run, Workplace& workplace,
                                       v1::Figures* figures) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(run.job()));
   QUOTIENT_RETURN_IF_ERROR(workplace.CheckDevice(job.spec.options, run.device_fingerprint()));
-  const StopCondition stop =
-      StopCondition::Within(&token, Clock::System(), MostSeconds(job, run.most_seconds()));
+  const StopCondition stop = StopCondition::Within(&token, Clock::System(), MostSeconds(run));
   SentProgress progress(events);
   SentCheckpoint checkpoint(run, events);
   CoreTools tools = workplace.tools();
@@ -261,12 +289,7 @@ absl::StatusOr<quotient::v1::ValidateModelResponse> Serve(const v1::Validate& va
   spec.options = wire::FromProto(validate.options());
   QUOTIENT_ASSIGN_OR_RETURN(const optimize::Validation validation,
                             ValidateModel(workplace.tools(), spec));
-  quotient::v1::ValidateModelResponse response;
-  if (!validation.untouched.ok()) {
-    *response.mutable_untouched() = wire::ToProto(validation.untouched);
-  }
-  for (const std::string& note : validation.notes) response.add_notes(wire::Utf8(note));
-  return response;
+  return wire::ToProto(validation);
 }
 
 absl::StatusOr<quotient::v1::VerifyResultResponse> Serve(const v1::Verify& verify,
@@ -311,6 +334,13 @@ void SendLast(const absl::Status& status, v1::Ended ended, Events* events) {
   events->Send(last);
 }
 
+// A helper is handed a model in a file, and what is folded may make it larger.
+Sandbox SandboxFor(const v1::Request& request) {
+  return {.files = RightsFor(request, os::ReadEnvironment(environ)),
+          .connects = UsesGpu(request),
+          .most_file_bytes = std::max(kLeastFileBytes, request.setup().max_blob_bytes())};
+}
+
 void SetLane(const timing::Lane* lane, Listening* listening) {
   const absl::MutexLock lock(&listening->mutex);
   listening->lane = lane;
@@ -333,15 +363,20 @@ int Serve(os::MessageChannel& channel) {
   Log().flush_on(spdlog::level::info);
   os::DivideMemory(request.setup().jobs_at_once());
 
+  // Answers have no turn among the jobs, and must not disturb what those measure.
+  if (!request.has_run()) os::YieldToOthers();
+
   if (request.setup().has_sandbox()) {
-    const absl::Status entered = EnterSandbox();
+    const absl::Status entered = EnterSandbox(SandboxFor(request));
     if (!entered.ok()) Log().warn("no sandbox: {}", std::string(entered.message()));
   }
 
   os::FaultPoint("job.sandboxed");
   // These and the thread live until the process ends.
   auto& events = *new Events(&channel);
-  auto& listening = *new Listening{.channel = channel, .events = events};
+  auto& listening = *new Listening{.channel = channel,
+                                   .events = events,
+                                   .finish_ns = FinishNs(request, Clock::System().NowNs())};
   std::thread([&listening] { Listen(listening); }).detach();
   v1::Event begun;
   begun.set_begun(true);

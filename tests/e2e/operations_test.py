@@ -56,8 +56,9 @@ class OperationsTest(harness.TestCase):
         names = set(re.findall(r"^\| `(\w+)` \|", described, re.MULTILINE))
         served = set(re.findall(r"^# TYPE (\w+) ", page, re.MULTILINE))
         self.assertLessEqual(served, names)
-        self.assertLessEqual(names - served, {"quotient_job_result_total", "quotient_blob_bytes",
-                                         "quotient_blob_excess_bytes"})
+        absent = {name for name in names - served if not name.startswith("quotient_gpu_")}
+        self.assertLessEqual(absent, {"quotient_job_result_total", "quotient_device_up",
+                                      "quotient_blob_bytes", "quotient_blob_excess_bytes"})
 
     def test_logs_can_be_json(self):
         server = self.serve("--log-format", "json")
@@ -82,6 +83,7 @@ class OperationsTest(harness.TestCase):
                      'quotient_jobs{state="succeeded"} 1',
                      'quotient_uploads_total{outcome="committed"} 1',
                      "quotient_job_gain_ratio_count 1",
+                     'quotient_device_up{device="onnxruntime"} 1',
                      "quotient_ready 1"):
             self.assertIn(line + "\n", page)
         self.assertRegex(page, r'quotient_job_result_total\{device="onnxruntime",library="ONNX Runtime 1\.'

@@ -128,8 +128,16 @@ class QueueTest(harness.TestCase):
         late = self.submit("m0.onnx", *SHORT, "--queue-deadline", "1s")
         self.assert_code(self.quotient("watch", late), 5, "QUEUE_DEADLINE")
         self.assert_code(self.quotient("cancel", blocker), 0)
-        slow = self.submit("long.onnx", *LONG, "--seed", "3", "--run-deadline", "3s")
-        self.assert_code(self.quotient("watch", slow), 5, "RUN_BUDGET")
+        hopeless = self.submit("long.onnx", *LONG, "--seed", "3", "--run-deadline", "1ms")
+        self.assert_code(self.quotient("watch", hopeless), 5, "RUN_BUDGET")
+
+    def test_a_run_deadline_bounds_the_budget(self):
+        self.serve()
+        job = self.submit("long.onnx", *LONG, "--run-deadline", "9s")
+        self.assert_code(self.quotient("watch", job), 0)
+        self.assertTrue(self.jobs()[job]["result"]["stopped_early"])
+        self.assert_code(self.quotient("result", job, "-o", "out.onnx"), 0)
+        self.assert_code(self.quotient("check", "long.onnx", "out.onnx"), 0)
 
     def test_the_highest_priority_is_next(self):
         self.serve()

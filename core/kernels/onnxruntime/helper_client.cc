@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/model_folder.h"
 #include "core/os/memory.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -94,8 +95,14 @@ absl::StatusOr<std::unique_ptr<HelperClient>> HelperClient::Create(HelperOptions
 
 absl::Status HelperClient::Start() {
   QUOTIENT_ASSIGN_OR_RETURN(os::SocketPair sockets, os::MakeSocketPair());
-  auto folder = HelperFolder::Create(options_.environment);
-  if (!folder.ok()) return MakeError(Reason::kDeviceNotPresent, folder.status().message());
+  // A model may name files; it must find none but its own, so nobody else can reach the folder.
+  auto folder = os::TempFolder::Create(os::TempPlace(options_.environment), kFolderName);
+  if (!folder.ok()) {
+    return MakeError(Reason::kDeviceNotPresent,
+                     absl::StrCat("ONNX Runtime's process has no folder to work in, which is made "
+                                  "in $TMPDIR or /tmp: ",
+                                  folder.status().message()));
+  }
   auto child = os::ChildProcess::Start(
       options_.program,
       {options_.library, absl::StrCat(options_.threads), absl::StrCat(options_.memory_bytes),

@@ -17,11 +17,11 @@
 #include "absl/synchronization/mutex.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/onnxruntime/channel.h"
-#include "core/kernels/onnxruntime/helper_folder.h"
 #include "core/kernels/onnxruntime/model_files.h"
 #include "core/model/tensor.h"
 #include "core/os/child_process.h"
 #include "core/os/environment.h"
+#include "core/os/temp_folder.h"
 
 namespace quotient::kernels::onnxruntime {
 
@@ -144,7 +144,7 @@ class HelperClient {
   // A process that has greeted. Its folder outlives it.
   struct Process {
     int64_t number = 0;
-    std::unique_ptr<HelperFolder> folder;
+    std::unique_ptr<os::TempFolder> folder;
     std::unique_ptr<os::ChildProcess> child;
     Channel channel;
     int64_t loaded = 0;  // Sessions and stores, at most.

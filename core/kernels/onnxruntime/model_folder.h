@@ -5,6 +5,9 @@
 
 namespace quotient::kernels::onnxruntime {
 
+// What the names of such folders begin with, in $TMPDIR or /tmp.
+inline constexpr char kFolderName[] = "quotient-ort-";
+
 inline constexpr char kModelFile[] = "model.onnx";
 inline constexpr char kWeightsFile[] = "weights";  // What is large in the model.
 inline constexpr char kDumpFile[] = "dump.onnx";   // The graph that runs, if it was asked for.

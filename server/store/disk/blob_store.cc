@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,30 +24,16 @@
 #include "core/os/files.h"
 #include "core/os/random_id.h"
 #include "server/store/disk/blob_check.h"
-#include "server/store/disk/read_faults.h"
 
 namespace quotient::store {
 namespace {
 
 constexpr int64_t kReadBytes = 1 << 20;
 
-class MappedBlob : public jobs::Blob {
- public:
-  explicit MappedBlob(std::unique_ptr<os::MappedFile> file)
-      : file_(std::move(file)), range_(file_->bytes()) {}
-  absl::string_view bytes() const override { return file_->bytes(); }
-  bool damaged() const override { return range_.failed(); }
-  void Release() const override { file_->Release(); }
-
- private:
-  const std::unique_ptr<os::MappedFile> file_;
-  const WatchedRange range_;  // Declared last: the file is mapped as long as it lives.
-};
-
-absl::Status RemoveFiles(const std::string& folder) {
+absl::Status RemoveAllIn(const std::string& folder) {
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
-    std::filesystem::remove(entry.path(), failure);
+    std::filesystem::remove_all(entry.path(), failure);
   }
   if (!failure) return absl::OkStatus();
   return MakeError(Reason::kStorageDown, absl::StrCat("clean ", folder, ": ", failure.message()));
@@ -68,10 +53,6 @@ absl::Status PutBack(const std::string& aside, const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status NoBlob(const BlobId& id) {
-  return absl::NotFoundError(absl::StrCat("no blob ", id.Text()));
-}
-
 // The names of so many characters in a folder, in order.
 std::vector<std::string> Names(const std::string& folder, size_t size) {
   std::vector<std::string> names;
@@ -82,6 +63,11 @@ std::vector<std::string> Names(const std::string& folder, size_t size) {
   }
   std::ranges::sort(names);
   return names;
+}
+
+absl::Status NotMade(const BlobId& id) {
+  return MakeError(Reason::kBlobCorrupt,
+                   absl::StrCat("what was made as blob ", id.Text(), " has not these bytes"));
 }
 
 // Unix time of the last change of a file, in milliseconds.
@@ -99,18 +85,12 @@ bool AreSameFile(const os::Fd& fd, const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<DiskBlobStore>> DiskBlobStore::Open(
     const std::string& path, const DiskLimits& limits, std::function<void()> on_damage) {
-  std::unique_ptr<DiskBlobStore> store = Share(path, limits, std::move(on_damage));
+  std::unique_ptr<DiskBlobStore> store(new DiskBlobStore(path, limits, std::move(on_damage)));
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(store->incoming()));
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(store->damaged()));
   QUOTIENT_RETURN_IF_ERROR(store->PutBackTaken());
-  QUOTIENT_RETURN_IF_ERROR(RemoveFiles(store->incoming()));
+  QUOTIENT_RETURN_IF_ERROR(RemoveAllIn(store->incoming()));
   return store;
-}
-
-std::unique_ptr<DiskBlobStore> DiskBlobStore::Share(const std::string& path,
-                                                    const DiskLimits& limits,
-                                                    std::function<void()> on_damage) {
-  return std::unique_ptr<DiskBlobStore>(new DiskBlobStore(path, limits, std::move(on_damage)));
 }
 
 // A crash may have come before it was known whether such a file is in use.
@@ -126,77 +106,7 @@ absl::Status DiskBlobStore::PutBackTaken() const {
 }
 
 std::string DiskBlobStore::NewIncoming() const {
-  return absl::StrCat(incoming(), "/", getpid(), ".", os::RandomId());
-}
-
-void DiskBlobStore::RemoveIncoming(int pid) const {
-  const std::string prefix = absl::StrCat(pid, ".");
-  std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(incoming(), failure)) {
-    if (!absl::StartsWith(entry.path().filename().string(), prefix)) continue;
-    std::filesystem::remove(entry.path(), failure);
-  }
-}
-
-std::string DiskBlobStore::PathOf(const Digest& digest) const {
-  const std::string hex = digest.Hex();
-  return absl::StrCat(path_, "/", hex.substr(0, 2), "/", hex.substr(2, 2), "/", hex);
-}
-
-// That a blob was removed just now is no failure of the disk.
-absl::Status DiskBlobStore::FailureToOpen(const BlobId& id, const absl::Status& failure) {
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
-  return present ? failure : NoBlob(id);
-}
-
-absl::StatusOr<bool> DiskBlobStore::Contains(const BlobId& id) {
-  struct stat status;
-  if (stat(PathOf(id.digest).c_str(), &status) == 0) return status.st_size == id.size_bytes;
-  if (errno == ENOENT) return false;
-  return os::ErrnoError("stat", id.Text());
-}
-
-absl::Status DiskBlobStore::Verify(const BlobId& id) {
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
-  if (!present) return NoBlob(id);
-  absl::StatusOr<BlobCheck> check = BlobCheck::Begin(PathOf(id.digest), id.digest);
-  if (!check.ok()) return FailureToOpen(id, check.status());
-  while (!check->done()) check->Step(kReadBytes);
-  if (check->intact()) {
-    NoteIntact(id.digest);
-    return absl::OkStatus();
-  }
-  SetAside(id.digest, check->fd());
-  return MakeError(
-      Reason::kBlobCorrupt,
-      absl::StrCat("blob ", id.Text(), " is damaged on disk; it has to be sent again"));
-}
-
-absl::Status DiskBlobStore::VerifyOnce(const BlobId& id) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (verified_.contains(id.digest)) return absl::OkStatus();
-  }
-  return Verify(id);
-}
-
-absl::StatusOr<bool> DiskBlobStore::Holds(const BlobId& id) {
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
-  if (!present) return false;
-  const absl::Status status = VerifyOnce(id);
-  if (status.ok()) return true;
-  if (absl::IsNotFound(status) || GetReason(status) == Reason::kBlobCorrupt) return false;
-  return status;
-}
-
-absl::StatusOr<std::shared_ptr<const jobs::Blob>> DiskBlobStore::Open(const BlobId& id) {
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
-  if (!present) return NoBlob(id);
-  QUOTIENT_RETURN_IF_ERROR(VerifyOnce(id));
-  const absl::StatusOr<os::Fd> fd = os::OpenFile(PathOf(id.digest), O_RDONLY);
-  if (!fd.ok()) return FailureToOpen(id, fd.status());
-  QUOTIENT_ASSIGN_OR_RETURN(auto file, os::MappedFile::Map(*fd, id.Text()));
-  return std::make_shared<MappedBlob>(std::move(file));
+  return absl::StrCat(incoming(), "/", os::RandomId());
 }
 
 absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
@@ -224,9 +134,9 @@ absl::StatusOr<bool> DiskBlobStore::Use(const BlobId& id) {
 }
 
 absl::Status DiskBlobStore::Visit(absl::FunctionRef<absl::Status(const jobs::HeldBlob&)> visit) {
-  for (const std::string& outer : Names(path_, 2)) {
-    for (const std::string& inner : Names(absl::StrCat(path_, "/", outer), 2)) {
-      const std::string folder = absl::StrCat(path_, "/", outer, "/", inner);
+  for (const std::string& outer : Names(path(), 2)) {
+    for (const std::string& inner : Names(absl::StrCat(path(), "/", outer), 2)) {
+      const std::string folder = absl::StrCat(path(), "/", outer, "/", inner);
       for (const std::string& name : Names(folder, 2 * Digest::kSize)) {
         const std::optional<Digest> digest = Digest::FromHex(name);
         struct stat status;
@@ -270,12 +180,6 @@ absl::StatusOr<bool> DiskBlobStore::RemoveUnused(const BlobId& id, int64_t unix_
   return true;
 }
 
-absl::StatusOr<int64_t> DiskBlobStore::FreeBytes() const {
-  struct statvfs status;
-  if (statvfs(path_.c_str(), &status) != 0) return os::ErrnoError("stat", path_);
-  return static_cast<int64_t>(status.f_bavail * status.f_frsize);
-}
-
 absl::Status DiskBlobStore::Adopt(const std::string& file, const BlobId& id) {
   const std::string path = PathOf(id.digest);
   const std::string folder = os::DirectoryOf(path);
@@ -290,9 +194,26 @@ absl::Status DiskBlobStore::Adopt(const std::string& file, const BlobId& id) {
   return os::SyncDirectory(folder);
 }
 
-void DiskBlobStore::NoteIntact(const Digest& digest) {
-  absl::MutexLock lock(&mutex_);
-  verified_.insert(digest);
+// The process that made it may have been turned against this one: the file may be anything.
+absl::Status DiskBlobStore::Take(const std::string& folder, const BlobId& id) {
+  // Used before it is looked at: from then on nobody removes it.
+  QUOTIENT_RETURN_IF_ERROR(Use(id).status());
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Holds(id));
+  if (present) return absl::OkStatus();
+  const std::string made = absl::StrCat(folder, "/", id.digest.Hex());
+  struct stat status;
+  if (lstat(made.c_str(), &status) != 0) {
+    return errno == ENOENT ? absl::NotFoundError(absl::StrCat("no blob ", id.Text(), " was made"))
+                           : os::ErrnoError("look at", made);
+  }
+  const bool is_plain = S_ISREG(status.st_mode) && status.st_nlink == 1;
+  if (!is_plain || status.st_size != id.size_bytes) return NotMade(id);
+  QUOTIENT_RETURN_IF_ERROR(CheckRoom(0));
+  QUOTIENT_ASSIGN_OR_RETURN(BlobCheck check, BlobCheck::Begin(made, id.digest));
+  while (!check.done()) check.Step(kReadBytes);
+  if (!check.intact()) return NotMade(id);
+  QUOTIENT_RETURN_IF_ERROR(os::Sync(check.fd(), made));
+  return Adopt(made, id);
 }
 
 void DiskBlobStore::SetAside(const Digest& digest, const os::Fd& fd) {
@@ -314,12 +235,12 @@ void DiskBlobStore::SetAside(const Digest& digest, const os::Fd& fd) {
 
 std::optional<Digest> DiskBlobStore::Next(std::optional<Digest> after) const {
   const std::string last = after.has_value() ? after->Hex() : "";
-  for (const std::string& outer : Names(path_, 2)) {
+  for (const std::string& outer : Names(path(), 2)) {
     if (outer < last.substr(0, 2)) continue;
-    for (const std::string& inner : Names(absl::StrCat(path_, "/", outer), 2)) {
+    for (const std::string& inner : Names(absl::StrCat(path(), "/", outer), 2)) {
       if (outer + inner < last.substr(0, 4)) continue;
       for (const std::string& name :
-           Names(absl::StrCat(path_, "/", outer, "/", inner), 2 * Digest::kSize)) {
+           Names(absl::StrCat(path(), "/", outer, "/", inner), 2 * Digest::kSize)) {
         const std::optional<Digest> digest = Digest::FromHex(name);
         if (name > last && digest.has_value()) return digest;
       }
@@ -339,15 +260,6 @@ void DiskBlobStore::RemoveDamaged(int64_t unix_ms) const {
   }
 }
 
-absl::Status DiskBlobStore::CheckRoom(int64_t size_bytes) const {
-  if (size_bytes > limits_.max_blob_bytes) {
-    return MakeError(
-        Reason::kLimitBytes,
-        absl::StrCat("a blob of ", size_bytes, " bytes; the limit is ", limits_.max_blob_bytes));
-  }
-  return CheckFree(size_bytes);
-}
-
 absl::Status DiskBlobStore::Probe(int64_t size_bytes) const {
   QUOTIENT_RETURN_IF_ERROR(CheckFree(size_bytes));
   const std::string file = NewIncoming();
@@ -355,12 +267,6 @@ absl::Status DiskBlobStore::Probe(int64_t size_bytes) const {
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(file, O_WRONLY | O_CREAT | O_EXCL));
   QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd, "probe", file));
   return os::Sync(fd, file);
-}
-
-absl::Status DiskBlobStore::CheckFree(int64_t size_bytes) const {
-  QUOTIENT_ASSIGN_OR_RETURN(const int64_t free_bytes, FreeBytes());
-  if (free_bytes - size_bytes >= limits_.min_free_bytes) return absl::OkStatus();
-  return MakeError(Reason::kStorageDown, "the server's disk is nearly full");
 }
 
 }  // namespace quotient::store

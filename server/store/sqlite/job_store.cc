@@ -105,9 +105,17 @@ class SqliteTransaction : public jobs::JobTransaction {
     return PutBlobs(db_, job);
   }
 
-  absl::Status SetAside(absl::string_view id) override {
-    return db_.Run("DELETE FROM job_index WHERE number = (SELECT number FROM job WHERE id = ?)",
-                   {id});
+  absl::StatusOr<std::optional<JobState>> SetAside(absl::string_view id) override {
+    QUOTIENT_RETURN_IF_ERROR(RemoveLease(id));
+    std::optional<JobState> state;
+    QUOTIENT_RETURN_IF_ERROR(
+        db_.Run("DELETE FROM job_index WHERE number = (SELECT number FROM job WHERE id = ?)"
+                " RETURNING state",
+                {id}, [&](const Row& row) {
+                  state = jobs::JobStateFromName(row.Text(0));
+                  return absl::OkStatus();
+                }));
+    return state;
   }
 
   absl::Status Remove(absl::string_view id) override {
@@ -197,13 +205,13 @@ class SqliteTransaction : public jobs::JobTransaction {
 };
 
 // The statements that list jobs differ in the index that finds the rows.
-#define QUOTIENT_LIST_JOBS(condition)                             \
-  "SELECT " QUOTIENT_JOB_COLUMNS                                  \
-  ", number FROM job JOIN"                                        \
-  " (SELECT number FROM job_index WHERE " condition               \
-  "   AND (?1 = '' OR state = ?1) AND (?2 = '' OR client = ?2)"   \
-  "   AND (?3 = '' OR graph = ?3) AND (?4 = 0 OR create_ms > ?4)" \
-  "   AND (?5 = 0 OR create_ms < ?5) AND number < ?6"             \
+#define QUOTIENT_LIST_JOBS(condition)                           \
+  "SELECT " QUOTIENT_JOB_COLUMNS                                \
+  ", number FROM job JOIN"                                      \
+  " (SELECT number FROM job_index WHERE " condition             \
+  "   AND (?1 = '' OR state = ?1) AND (?2 = '' OR client = ?2)" \
+  "   AND (?3 = '' OR graph = ?3)"                              \
+  "   AND create_ms > ?4 AND create_ms < ?5 AND number < ?6"    \
   "   ORDER BY number DESC LIMIT ?7) USING (number) ORDER BY number DESC"
 
 const char* ListStatement(const jobs::JobFilter& filter) {

@@ -12,12 +12,11 @@ namespace quotient::store {
 
 absl::Status PutJob(Database& database, const jobs::Job& job) {
   const std::string record = jobs::ToProto(job, /*progress=*/std::nullopt).SerializeAsString();
-  const absl::string_view state = jobs::JobStateName(job.state);
   QUOTIENT_RETURN_IF_ERROR(database.Run(
-      "INSERT INTO job (id, state, action_key, lease_epoch, record) VALUES (?1, ?2, ?3, ?4, ?5)"
-      " ON CONFLICT (id) DO UPDATE"
-      " SET state = ?2, action_key = ?3, lease_epoch = ?4, record = ?5",
-      {job.id, state, job.action_key, job.lease_epoch, Bytes{record}}));
+      // Jobs are searched by job_index alone.
+      "INSERT INTO job (id, state, action_key, lease_epoch, record) VALUES (?1, '', '', ?2, ?3)"
+      " ON CONFLICT (id) DO UPDATE SET lease_epoch = ?2, record = ?3",
+      {job.id, job.lease_epoch, Bytes{record}}));
   const bool goes_on =
       job.state == jobs::JobState::kQueued || job.state == jobs::JobState::kRunning;
   const bool waits = job.state == jobs::JobState::kQueued;
@@ -25,7 +24,7 @@ absl::Status PutJob(Database& database, const jobs::Job& job) {
       "INSERT OR REPLACE INTO job_index (number, state, action_key, reusable, joinable, client,"
       " rank, graph, create_ms, start_by_ms, use_ms)"
       " VALUES ((SELECT number FROM job WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-      {job.id, state, job.action_key, int64_t{jobs::HasReusableEnd(job)},
+      {job.id, jobs::JobStateName(job.state), job.action_key, int64_t{jobs::HasReusableEnd(job)},
        int64_t{goes_on && !job.stop_requested}, job.client, jobs::QueueRank(job),
        job.spec.model.graph.digest.Hex(), job.create_ms, waits ? job.start_by_ms : 0, job.use_ms});
 }

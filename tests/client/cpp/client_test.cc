@@ -1,5 +1,6 @@
 // The client library against a real server in this process.
 
+#include <atomic>
 #include <limits>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "client/cpp/status.h"
 #include "google/rpc/status.pb.h"
 #include "proto/wire/digest.h"
+#include "server/rpc/status.h"
 #include "tests/server/support/in_process_server.h"
 
 namespace quotient::client {
@@ -239,6 +241,49 @@ TEST_F(LyingServerTest, ADownloadEndsWhereTheBlobShould) {
                                }),
               HasReason(Reason::kBlobCorrupt));
   EXPECT_LE(taken, 100u);
+}
+
+// A server that deletes a job and then loses the answer.
+class ForgetfulServer : public v1::OptimizerService::Service {
+ public:
+  ForgetfulServer() {
+    auto server = rpc::GrpcServer::Start({.listen = "127.0.0.1:0"}, {this, &capabilities_}, {});
+    EXPECT_OK(server);
+    server_ = *std::move(server);
+  }
+  ~ForgetfulServer() override { server_->Shutdown(absl::Seconds(5)); }
+
+  const std::string& address() const { return server_->address(); }
+  int calls() const { return calls_; }
+
+  grpc::Status DeleteJob(grpc::ServerContext* /*context*/, const v1::DeleteJobRequest* request,
+                         v1::DeleteJobResponse* /*response*/) override {
+    ++calls_;
+    if (request->name() == "jobs/there" && calls_ == 1) {
+      return {grpc::StatusCode::UNAVAILABLE, "the connection is gone"};
+    }
+    if (request->allow_missing()) return grpc::Status::OK;
+    return rpc::ToGrpc(MakeError(Reason::kJobNotFound, "no such job"));
+  }
+
+ private:
+  std::atomic<int> calls_ = 0;
+  rpc::CapabilitiesService capabilities_{v1::Capabilities()};
+  std::unique_ptr<rpc::GrpcServer> server_;
+};
+
+TEST(DeleteTest, AJobThatIsGoneAfterALostAnswerWasDeleted) {
+  for (const char* name : {"jobs/there", "jobs/nowhere"}) {
+    const bool is_there = name == std::string("jobs/there");
+    ForgetfulServer server;
+    Interrupt interrupt;
+    ASSERT_OK_AND_ASSIGN(const auto connection,
+                         Connection::Open({.address = server.address()}, &interrupt));
+    const absl::Status deleted = JobClient(connection.get()).Delete(name);
+    EXPECT_EQ(server.calls(), is_there ? 2 : 1);
+    EXPECT_EQ(deleted.ok(), is_there) << deleted;
+    if (!is_there) EXPECT_THAT(deleted, HasReason(Reason::kJobNotFound));
+  }
 }
 
 TEST(ConnectionTest, NobodyThereIsUnavailableAndNamed) {

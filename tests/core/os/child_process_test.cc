@@ -99,5 +99,25 @@ TEST(ChildProcessTest, CannotBeStartedFromNothing) {
               HasReason(Reason::kStorageDown, HasSubstr("/nowhere/program")));
 }
 
+// What a program has started, told by its output: the socket is closed when all of them have ended.
+TEST(ChildProcessTest, AGroupEndsWithItsProgram) {
+  for (const auto group : {ChildProcess::Group::kOwn, ChildProcess::Group::kStarters}) {
+    ASSERT_OK_AND_ASSIGN(SocketPair sockets, MakeSocketPair());
+    ASSERT_OK_AND_ASSIGN(const auto child,
+                         ChildProcess::Start("/bin/sh", {"-c", "sleep 1000 & echo $! >&3; exit 7"},
+                                             {}, sockets.theirs, group));
+    sockets.theirs.Close();
+    char text[16] = {};
+    ASSERT_GT(read(sockets.ours.get(), text, sizeof(text) - 1), 0);
+    const pid_t started = std::stoi(text);
+    EXPECT_EQ(child->End(10).exit_status, 7);
+    if (group == ChildProcess::Group::kOwn) {
+      EXPECT_EQ(ReadAll(sockets.ours), "");
+    } else {
+      EXPECT_EQ(kill(started, SIGKILL), 0) << "it lives on";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quotient::os

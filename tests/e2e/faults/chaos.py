@@ -1,4 +1,4 @@
-"""Clients at work with a server that is killed at random, and what they find in the end.
+"""Clients at work with a server that is killed at random on a disk that fails, and what they find in the end.
 
     chaos.py --kills 1000 [--seed 1] [--clients 3] [--folder FOLDER]
 
@@ -9,6 +9,7 @@ not how threads and processes race.
 
 import argparse
 import collections
+import errno
 import hashlib
 import json
 import os
@@ -28,15 +29,19 @@ import onnx
 import harness
 import history
 import models
+from machine import Machine
 from stories import QUICK, SEARCHING, identity
 from supervisor import Supervisor
 
 # What a client does next, and how often.
 ACTS = {"submit": 6, "search": 1, "watch": 2, "result": 3, "cancel": 1, "stop": 1, "delete": 1, "list": 1}
 # What happens to the server, and how often.
-BLOWS = {"kill server": 16, "kill job": 2, "pause server": 1, "end server": 1}
+BLOWS = {"kill server": 16, "kill job": 2, "pause server": 1, "end server": 1, "fill disk": 1, "break disk": 1,
+         "write-protect disk": 1, "slow disk": 1, "set clock": 1}
+ERRORS = {"fill disk": errno.ENOSPC, "break disk": errno.EIO, "write-protect disk": errno.EROFS}
 MEAN_SECONDS_BETWEEN_BLOWS = 0.4
 MODELS = 4
+HOUR_MS = 3600 * 1000
 # A client stops such a job or cancels it. If it cannot, it ends by itself before long.
 LONG = ("--device", "model:h200", "--max-nodes", "100", "--budget", "30s")
 
@@ -49,6 +54,8 @@ class Chaos:
         for i in range(MODELS):
             onnx.save(models.conv_bn_relu(i + 1), self.folder / f"m{i}.onnx")
         onnx.save(models.chain(), self.folder / "chain.onnx")
+        self.machine = Machine(self.folder / "machine", self.folder / "data")
+        self.env.update(self.machine.variables)
         self.server = harness.Server(self.folder, self.env, "--checkpoint-seconds", "1", "--workers", "2")
         self.env["QUOTIENT_SERVER"] = self.server.address
         self.supervisor = Supervisor(self.server)
@@ -90,9 +97,21 @@ class Chaos:
             process.send_signal(signal.SIGSTOP)
             time.sleep(self.random.uniform(0, 1))
             process.send_signal(signal.SIGCONT)
+        elif blow == "set clock":
+            self.machine.set(clock_ms=self.random.randint(-HOUR_MS, HOUR_MS))
+        elif blow == "slow disk":
+            self.machine.set(sleep_us=self.random.randint(1000, 50_000))
+            self.heal_soon()
+        elif blow in ERRORS:
+            self.machine.fail(ERRORS[blow], passes=self.random.randint(0, 20))
+            self.heal_soon()
         else:
             for job in harness.descendants(process.pid, "quotient-job"):
                 os.kill(job, signal.SIGKILL)
+
+    def heal_soon(self):
+        time.sleep(self.random.uniform(0, 2))
+        self.machine.heal()
 
     # What clients do.
 

@@ -59,6 +59,9 @@ Control* TheControl() {
   return control;
 }
 
+// Before the program gives up its right to open the file.
+__attribute__((constructor)) void OpenEarly() { TheControl(); }
+
 bool IsInFolder(const char* path) {
   static const char* const folder = getenv("QUOTIENT_FAULTY_FOLDER");
   return folder != nullptr && strncmp(path, folder, strlen(folder)) == 0;

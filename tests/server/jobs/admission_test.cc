@@ -311,10 +311,12 @@ TEST_F(AdmissionTest, AStopIsNotedOnceAndKeptOverARestart) {
 
 TEST_F(AdmissionTest, OnlyAJobThatHasEndedCanBeDeleted) {
   const std::string id = MustSubmit(Request("model", "r1")).job.id;
-  EXPECT_THAT(admission_->Delete(id), HasReason(Reason::kJobNotFinished, HasSubstr("QUEUED")));
+  EXPECT_THAT(admission_->Delete(id, false),
+              HasReason(Reason::kJobNotFinished, HasSubstr("QUEUED")));
   ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
-  ASSERT_OK(admission_->Delete(id));
-  EXPECT_THAT(admission_->Delete(id), HasReason(Reason::kJobNotFound));
+  ASSERT_OK(admission_->Delete(id, false));
+  EXPECT_THAT(admission_->Delete(id, false), HasReason(Reason::kJobNotFound));
+  EXPECT_OK(admission_->Delete(id, /*allow_missing=*/true)) << "a repetition";
   EXPECT_EQ(MustSubmit(Request("model", "r1")).disposition, Disposition::kNew);
 }
 

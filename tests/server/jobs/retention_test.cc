@@ -228,10 +228,28 @@ TEST_F(RetentionTest, AJobWhoseRemovalFreesNothingStays) {
   EXPECT_TRUE(HasJob(MustGet(second)));
 }
 
+TEST_F(RetentionTest, AnExcessIsToldWhenItBeginsAndWhenItEnds) {
+  const std::string id = MustSubmit(Request("waits")).job.id;
+  RetentionLimits limits = retention_;
+  limits.max_blob_bytes = 3;
+  Retention retention(limits, ledger_.get(), blobs_.get(), &clock_);
+  const auto changed = [&] {
+    RetentionRound round;
+    EXPECT_OK(retention.Run(&round));
+    return round.excess_changed;
+  };
+  EXPECT_TRUE(changed());
+  EXPECT_FALSE(changed());
+  ASSERT_OK(admission_->Cancel(id, ""));
+  clock_.AdvanceMs(2 * kHourMs);
+  EXPECT_TRUE(changed());
+  EXPECT_FALSE(changed());
+}
+
 // A crash between the two leaves blobs of no job.
 TEST_F(RetentionTest, WhatARemovedJobLeftIsFoundLater) {
   const Job job = Ended("model");
-  ASSERT_OK(admission_->Delete(job.id));
+  ASSERT_OK(admission_->Delete(job.id, /*allow_missing=*/false));
   EXPECT_TRUE(HasBlobs(job));
   clock_.AdvanceMs(2 * kDayMs);
   EXPECT_GE(MustRun().blobs, 2);

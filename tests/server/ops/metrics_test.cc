@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/jobs/retention.h"
 #include "server/ops/collectors.h"
 #include "server/ops/metered.h"
 #include "server/ops/metrics_page.h"
@@ -160,6 +161,23 @@ TEST_F(JobMetricsTest, CountsFollowTheStoreWhateverHappens) {
   expect_same();
 }
 
+TEST_F(JobMetricsTest, RemovalsAreCountedByCause) {
+  const auto meter = NewJobMeter(&metrics_);
+  ledger_->AddObserver(meter.get());
+  const std::string id = MustSubmit(Request("deleted")).job.id;
+  ASSERT_OK(admission_->Cancel(id, ""));
+  ASSERT_OK(admission_->Delete(id, /*allow_missing=*/false));
+  MustSubmit(Request("old"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  clock_.AdvanceMs(10);
+  jobs::RetentionRound round;
+  ASSERT_OK(jobs::Retention({.keep_ms = 1}, ledger_.get(), blobs_.get(), &clock_).Run(&round));
+  const std::string text = Text(*metrics_.registry());
+  EXPECT_THAT(text, HasSubstr("quotient_jobs_removed_total{cause=\"request\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_jobs_removed_total{cause=\"age\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_jobs_removed_total{cause=\"space\"} 0"));
+}
+
 TEST_F(JobMetricsTest, EndsAreCountedByReason) {
   const auto meter = NewJobMeter(&metrics_);
   ledger_->AddObserver(meter.get());
@@ -240,6 +258,10 @@ TEST_F(JobMetricsTest, ResultsOfADeviceAreExpectedAndItsFailuresAreCounted) {
   EXPECT_THAT(text, HasSubstr("quotient_job_result_total{device=\"cpu\",library=\"oneDNN 1.0\","
                               "outcome=\"improved\"} 0"));
   EXPECT_THAT(text, HasSubstr("quotient_device_failures_total{device=\"cpu\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_device_up{device=\"cpu\"} 0"));
+  MustSubmit(Request("good"));
+  EXPECT_OK(runner->Run(MustClaim().job, CancelToken(), &sink, nullptr));
+  EXPECT_THAT(Text(*metrics_.registry()), HasSubstr("quotient_device_up{device=\"cpu\"} 1"));
 }
 
 TEST(ProcessMetricsTest, ProcessesAreCountedByTheirEnd) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "server/jobs/convert.h"
 #include "tests/server/rpc/services_fixture.h"
 
 namespace quotient::rpc {
@@ -42,6 +43,10 @@ TEST_F(ServicesTest, AStoppedJobSucceedsAndCanBeDeleted) {
     EXPECT_EQ(status.ok(), is_there);
     if (!is_there) EXPECT_THAT(status, HasReason(Reason::kJobNotFound));
   }
+  request.set_allow_missing(true);
+  v1::DeleteJobResponse response;
+  grpc::ClientContext context;
+  EXPECT_OK(Status(jobs_stub_->DeleteJob(&context, request, &response)));
 }
 
 TEST_F(ServicesTest, AResultIsLookedUpByContent) {
@@ -60,6 +65,18 @@ TEST_F(ServicesTest, AResultIsLookedUpByContent) {
   ASSERT_OK(lookup(&found));
   EXPECT_EQ(found.name(), watch.name());
   EXPECT_EQ(found.state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(ServicesTest, WatchingAResultCountsAsAUseOfIt) {
+  runner_.Release();
+  v1::WatchJobRequest watch;
+  watch.set_name(Submit("model").name());
+  WatchToTheEnd(watch);
+  const std::string id = *jobs::JobIdFromName(watch.name());
+  const int64_t end_ms = (*store_->Get(id))->use_ms;
+  clock_.AdvanceMs(3'600'000);
+  WatchToTheEnd(watch);
+  EXPECT_GE((*store_->Get(id))->use_ms, end_ms + 3'600'000);
 }
 
 TEST_F(ServicesTest, AJobHasTheTraceOfWhoeverSubmittedIt) {
@@ -125,6 +142,36 @@ TEST_F(ServicesTest, ModelsAreValidatedWithoutAJob) {
   grpc::ClientContext context;
   ASSERT_OK(Status(jobs_stub_->ListJobs(&context, {}, &jobs)));
   EXPECT_EQ(jobs.jobs_size(), 0);
+}
+
+TEST_F(ServicesTest, AVerificationTakesAPartOfTheThreadsAndTheOnlySlotOfItsClient) {
+  runner_.Release();
+  v1::SubmitJobRequest submit = SubmitRequest("model");
+  submit.mutable_options()->set_threads(12);
+  v1::SubmitJobResponse submitted;
+  grpc::ClientContext context;
+  ASSERT_OK(Status(jobs_stub_->SubmitJob(&context, submit, &submitted)));
+  v1::WatchJobRequest watch;
+  watch.set_name(submitted.job().name());
+  WatchToTheEnd(watch);
+  const auto verify = [&] {
+    v1::VerifyResultRequest request;
+    request.set_name(watch.name());
+    v1::VerifyResultResponse response;
+    grpc::ClientContext context;
+    return Status(jobs_stub_->VerifyResult(&context, request, &response));
+  };
+  int threads = 0;
+  absl::Status meanwhile;
+  runner_.on_verify = [&](const jobs::Job& job) {
+    threads = job.spec.options.threads;
+    meanwhile = verify();
+  };
+  EXPECT_OK(verify());
+  EXPECT_EQ(threads, 3);
+  EXPECT_THAT(meanwhile, HasReason(Reason::kQueueFull));
+  runner_.on_verify = [](const jobs::Job&) {};
+  EXPECT_OK(verify());
 }
 
 TEST_F(ServicesTest, ResultsAreVerified) {

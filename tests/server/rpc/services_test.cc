@@ -260,9 +260,10 @@ TEST_F(ServicesTest, AListCanBeFilteredByModelClientAndTime) {
   std::vector<v1::Job> jobs = AllPages(*jobs_stub_, request);
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].name(), a.name());
-  *request.mutable_created_before() = a.create_time();
   v1::ListJobsResponse none;
-  {
+  for (const google::protobuf::Timestamp& time :
+       {a.create_time(), google::protobuf::Timestamp() /* 1970 */}) {
+    *request.mutable_created_before() = time;
     grpc::ClientContext context;
     ASSERT_OK(Status(jobs_stub_->ListJobs(&context, request, &none)));
     EXPECT_EQ(none.jobs_size(), 0);

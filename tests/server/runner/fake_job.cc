@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "core/base/reason.h"
 #include "core/os/child_process.h"
 #include "core/os/message_channel.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
 #include "server/jobs/convert.h"
@@ -28,6 +30,7 @@ class FakeJob {
     if (request.has_inspect()) return Describe(request.inspect());
     if (request.has_validate()) return Validate(request.validate());
     if (request.has_verify()) return Verify(request.verify());
+    outbox_ = request.setup().outbox_path();
     return Run(request.run());
   }
 
@@ -98,8 +101,20 @@ class FakeJob {
         Send(event);
       }
     }
+    if (what == "uses its temporary folder") {
+      Write(std::string(getenv("TMPDIR")) + "/file", "x");
+    }
+    if (what == "leaves a process") {
+      const pid_t left = fork();
+      if (left == 0) return pause();
+      Write(outbox_ + "/../left", std::to_string(left));
+    }
+    while (what == "talks on") {
+      usleep(10'000);
+      Send(event);
+    }
     if (what == "damaged") {
-      event.set_damaged_blob(true);
+      *event.mutable_damaged_blob() = wire::ToProto(BlobId::Of("damaged"));
       Send(event);
     }
     if (what == "wrong") return End(MakeError(Reason::kModelCyclic, "node 'x': a cycle"));
@@ -116,6 +131,7 @@ class FakeJob {
       Send(event);
       return End(MakeError(Reason::kCancelled, "the job was cancelled"));
     }
+    Write(outbox_ + "/made", "by " + run.job().name());
     v1::Event last;
     *last.mutable_ended()->mutable_result() = jobs::ToProto(
         jobs::JobResult{.model = BlobId::Of("model"), .engine_version = run.job().name()});
@@ -123,7 +139,14 @@ class FakeJob {
     return End(absl::OkStatus(), last);
   }
 
+  void Write(const std::string& path, const std::string& text) {
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush()) _exit(EXIT_FAILURE);
+  }
+
   os::MessageChannel channel_;
+  std::string outbox_;
 };
 
 }  // namespace

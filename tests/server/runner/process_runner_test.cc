@@ -4,15 +4,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/os/environment.h"
+#include "core/os/files.h"
 #include "core/os/program_folder.h"
 #include "tests/server/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::runner {
 namespace {
@@ -47,7 +52,8 @@ class ProcessRunnerTest : public ::testing::Test {
   ProcessRunnerTest() {
     settings_.program = os::FindBesideProgram("quotient-fake-job", {""});
     settings_.environment = os::ReadEnvironment(environ);
-    settings_.on_damage = [this] { ++damaged_; };
+    settings_.outbox_place = dir_.path();
+    settings_.on_damage = [this](const BlobId& id) { damaged_.push_back(id); };
   }
 
   // A job of the fake that does what its name says.
@@ -62,7 +68,8 @@ class ProcessRunnerTest : public ::testing::Test {
 
   ProcessSettings settings_;
   const Clock* clock_ = &Clock::System();
-  int damaged_ = 0;
+  testing::TempDir dir_;
+  std::vector<BlobId> damaged_;
   RecordedProgress progress_;
   Checkpoint checkpoint_;
 };
@@ -138,11 +145,51 @@ TEST_F(ProcessRunnerTest, WhoWaitsForAnotherJobDoesNotHang) {
   EXPECT_OK(Run("waits"));
 }
 
-TEST_F(ProcessRunnerTest, WhatAKilledProcessLeavesCanBeRemoved) {
-  int ended = 0;
-  settings_.on_end = [&ended](const ProcessEnd& end) { ended = end.pid; };
+TEST_F(ProcessRunnerTest, WhatAJobMakesIsTakenFromItsFolderWhichThenGoes) {
+  std::string made;
+  settings_.take = [&made](const std::string& outbox, const jobs::JobResult& result) {
+    EXPECT_EQ(result.model, BlobId::Of("model"));
+    made = *os::ReadFile(outbox + "/made");
+    return absl::OkStatus();
+  };
+  EXPECT_OK(Run("works"));
+  EXPECT_EQ(made, "by jobs/job 1");
   EXPECT_FALSE(Run("crash").ok());
-  EXPECT_GT(ended, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
+}
+
+TEST_F(ProcessRunnerTest, AJobHasATemporaryFolderOfItsOwn) {
+  settings_.environment["TMPDIR"] = dir_ / "tmp";
+  std::filesystem::create_directory(dir_ / "tmp");
+  EXPECT_OK(Run("uses its temporary folder"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir_ / "tmp"));
+  settings_.environment["TMPDIR"] = "/nowhere";
+  EXPECT_OK(Run("works")) << "not all jobs need one";
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatHasNotMadeWhatItSaysPoisonsItsJob) {
+  absl::Status taken = MakeError(Reason::kBlobCorrupt, "wrong bytes");
+  settings_.take = [&taken](const auto&, const auto&) { return taken; };
+  EXPECT_THAT(Run("works"), HasReason(Reason::kPoisoned, HasSubstr("wrong bytes")));
+  taken = absl::NotFoundError("no bytes");
+  EXPECT_THAT(Run("works"), HasReason(Reason::kPoisoned, HasSubstr("no bytes")));
+  taken = MakeError(Reason::kStorageDown, "the disk is full");
+  EXPECT_THAT(Run("works"), HasReason(Reason::kStorageDown));
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatTalksOnWhenItsTimeIsUpIsEnded) {
+  settings_.most_seconds = 0.1;
+  settings_.silent_seconds = 0.3;
+  EXPECT_THAT(Run("talks on"), HasReason(Reason::kPoisoned, HasSubstr("did not end within")));
+}
+
+TEST_F(ProcessRunnerTest, WhatAProcessHasStartedEndsWithIt) {
+  EXPECT_OK(Run("leaves a process"));
+  const int left = std::stoi(*os::ReadFile(dir_ / "left"));
+  // It is dead, or waits for somebody who asks how it ended.
+  const auto state = os::ReadFile(absl::StrCat("/proc/", left, "/stat"));
+  EXPECT_TRUE(!state.ok() || absl::StrContains(*state, ") Z ") ||
+              absl::StrContains(*state, ") X "));
 }
 
 TEST_F(ProcessRunnerTest, HowAProcessHasEndedIsTold) {
@@ -169,7 +216,7 @@ TEST_F(ProcessRunnerTest, WhatARunHasDoneIsTold) {
 
 TEST_F(ProcessRunnerTest, DamagedBlobsAreCounted) {
   EXPECT_OK(Run("damaged"));
-  EXPECT_EQ(damaged_, 1);
+  EXPECT_THAT(damaged_, ElementsAre(BlobId::Of("damaged")));
 }
 
 TEST_F(ProcessRunnerTest, AProgramThatDoesNotWorkIsNotTheJobsFault) {

@@ -228,6 +228,30 @@ TEST(SqliteTest, ARecordThatCannotBeReadKeepsNoOtherJobFromAnything) {
   EXPECT_EQ(listed, "good");
 }
 
+TEST(SqliteTest, WhatJobsAreSearchedByIsWrittenOnce) {
+  TempDir dir;
+  FakeClock clock;
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+  jobs::Job job{.id = "j", .action_key = "key", .sequence = 1, .create_ms = 1};
+  for (const jobs::JobState state : {jobs::JobState::kQueued, jobs::JobState::kRunning}) {
+    job.state = state;
+    ASSERT_OK(store->Write([&](jobs::JobTransaction& write) { return write.Put(job); }));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto database,
+                       Database::Open(dir / "jobs.db", Database::Mode::kReadOnly));
+  int rows = 0;
+  ASSERT_OK(
+      database->Run("SELECT job.state, job.action_key, job_index.state, job_index.action_key"
+                    " FROM job JOIN job_index USING (number)",
+                    {}, [&](const Row& row) {
+                      ++rows;
+                      EXPECT_EQ(row.Text(0) + row.Text(1), "");
+                      EXPECT_EQ(row.Text(2) + row.Text(3), "RUNNINGkey");
+                      return absl::OkStatus();
+                    }));
+  EXPECT_EQ(rows, 1);
+}
+
 TEST(SqliteTest, AFileThatIsNoDatabaseIsRefused) {
   TempDir dir;
   std::ofstream(dir / "jobs.db") << std::string(10'000, 'x');

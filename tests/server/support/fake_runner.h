@@ -2,6 +2,7 @@
 
 // A runner that does what the test says, in place of the core.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -97,8 +98,12 @@ class FakeRunner : public worker::JobRunner {
     return optimize::Validation{absl::OkStatus(), {"a note"}};
   }
 
+  // Is called by Verify. To be set before that.
+  std::function<void(const jobs::Job&)> on_verify = [](const jobs::Job&) {};
+
   absl::StatusOr<worker::Verification> Verify(const jobs::Job& job,
                                               IsWanted /*is_wanted*/) override {
+    on_verify(job);
     return worker::Verification{job.spec.model.graph == job.result->model,
                                 absl::StrCat(job.spec.options.seed)};
   }

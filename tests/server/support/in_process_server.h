@@ -51,7 +51,7 @@ class ServerTest : public QueueTest {
                                                                  .clock = &clock_});
     blob_service_ =
         std::make_unique<rpc::BlobService>(blob_limits_, blobs_.get(), uploads_.get(), &clock_);
-    model_service_ = std::make_unique<rpc::ModelService>(admission_.get(), &runner_);
+    model_service_ = std::make_unique<rpc::ModelService>(admission_.get(), &runner_, &clock_);
     optimizer_service_ = std::make_unique<rpc::OptimizerService>(
         watch_limits_, admission_.get(), store_.get(), hub_.get(), &runner_, &clock_);
     v1::Capabilities capabilities;

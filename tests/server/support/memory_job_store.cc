@@ -52,8 +52,7 @@ bool Accepts(const jobs::JobFilter& filter, const Job& job) {
          (filter.client.empty() || job.client == filter.client) &&
          (filter.graph_sha256.empty() ||
           job.spec.model.graph.digest.Hex() == filter.graph_sha256) &&
-         (filter.created_after_ms == 0 || job.create_ms > filter.created_after_ms) &&
-         (filter.created_before_ms == 0 || job.create_ms < filter.created_before_ms);
+         job.create_ms > filter.created_after_ms && job.create_ms < filter.created_before_ms;
 }
 
 std::optional<Job> Copy(const Job* job) {
@@ -99,7 +98,9 @@ class MemoryTransaction : public jobs::JobTransaction {
   }
 
   // Here all records can be read.
-  absl::Status SetAside(absl::string_view /*id*/) override { return absl::OkStatus(); }
+  absl::StatusOr<std::optional<JobState>> SetAside(absl::string_view /*id*/) override {
+    return std::nullopt;
+  }
 
   absl::Status Remove(absl::string_view id) override {
     std::erase_if(content_.jobs, [&](const auto& entry) { return entry.second.id == id; });

@@ -3,8 +3,8 @@
 //
 //   quotient-ort LIBRARY THREADS MEMORY_BYTES FOLDER PRIORITY
 //
-// LIBRARY is the path of libonnxruntime.so, FOLDER the one of helper_folder.h, and PRIORITY one
-// of the words of channel.h. Ends when the other end of the socket is gone.
+// LIBRARY is the path of libonnxruntime.so, FOLDER the one that it works in (model_folder.h), and
+// PRIORITY one of the words of channel.h. Ends when the other end of the socket is gone.
 
 #include <fcntl.h>
 #include <poll.h>
