@@ -120,9 +120,7 @@ absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
   const auto remove = absl::MakeCleanup([&file] { unlink(file.c_str()); });
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(file, O_WRONLY | O_CREAT | O_EXCL));
   QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd, bytes, file));
-  os::FaultPoint("blob.written");
   QUOTIENT_RETURN_IF_ERROR(os::Sync(fd, file));
-  os::FaultPoint("blob.synced");
   QUOTIENT_RETURN_IF_ERROR(Adopt(file, id));
   return id;
 }
@@ -212,7 +210,9 @@ absl::Status DiskBlobStore::Take(const std::string& folder, const BlobId& id) {
   QUOTIENT_ASSIGN_OR_RETURN(BlobCheck check, BlobCheck::Begin(made, id.digest));
   while (!check.done()) check.Step(kReadBytes);
   if (!check.intact()) return NotMade(id);
+  os::FaultPoint("blob.checked");
   QUOTIENT_RETURN_IF_ERROR(os::Sync(check.fd(), made));
+  os::FaultPoint("blob.synced");
   return Adopt(made, id);
 }
 

@@ -9,8 +9,9 @@ import big_model
 import process_figures
 from big_model import harness
 
-# How much more the server may take for a model that is larger by ten times as much.
-ALLOWED_MIB = 24
+# How much more the server may take for weights of 268 MB instead of 4: gRPC holds some tens of MiB more where the
+# machine is busy, and one copy of the weights would be twice as much as this.
+ALLOWED_MIB = 128
 
 
 @unittest.skipIf(process_figures.is_sanitized(harness.BIN / "quotientd"), "its memory says nothing")

@@ -21,7 +21,7 @@ POINTS = {
         "upload.half_created", "upload.created", "upload.written", "upload.synced", "upload.committed", "upload.hashed",
         "upload.adopted", "upload.half_removed", "submit.admitted", "submit.committed", "ledger.half_written",
         "ledger.written", "ledger.committed", "ledger.told", "claim.leased", "claim.committed", "process.started",
-        "job.sandboxed", "job.begun", "blob.written", "blob.synced", "blob.renamed", "job.answered", "job.told",
+        "job.sandboxed", "job.begun", "job.blob_written", "blob.checked", "blob.synced", "blob.renamed", "job.answered", "job.told",
         "worker.ran", "finish.taken", "lease.ended", "checkpoint.unneeded"],
     "a_search_leaves_checkpoints": [
         "job.checkpointed", "checkpoint.written", "checkpoint.sealed", "checkpoint.committed"],
