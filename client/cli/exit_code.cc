@@ -9,8 +9,11 @@ namespace {
 
 ExitCode OfReason(Reason reason) {
   switch (reason) {
+    case Reason::kJournalInvalid:
+      return kExitNo;
     case Reason::kOptionInvalid:
     case Reason::kJobNotFound:
+    case Reason::kJournalVersion:
       return kExitUsage;
     case Reason::kModelMalformed:
     case Reason::kModelCyclic:

@@ -24,6 +24,7 @@ class LocalResult : public ResultSource {
   std::string external_location() const override { return result_.files.external_location; }
   absl::StatusOr<std::string> ReportJson() override { return report::ToJson(result_.report); }
   absl::StatusOr<std::string> ReportHtml() override { return report::ToHtml(result_.report); }
+  absl::StatusOr<std::string> Journal() override { return result_.journal; }
 
  private:
   const optimize::Result result_;

@@ -35,6 +35,8 @@ constexpr Row kRows[] = {
     {Reason::kRequestIdReused, "REQUEST_ID_REUSED", absl::StatusCode::kAlreadyExists},
     {Reason::kBlobMissing, "BLOB_MISSING", absl::StatusCode::kFailedPrecondition},
     {Reason::kBlobCorrupt, "BLOB_CORRUPT", absl::StatusCode::kDataLoss},
+    {Reason::kJournalInvalid, "JOURNAL_INVALID", absl::StatusCode::kInvalidArgument},
+    {Reason::kJournalVersion, "JOURNAL_VERSION", absl::StatusCode::kFailedPrecondition},
     {Reason::kJobNotFound, "JOB_NOT_FOUND", absl::StatusCode::kNotFound},
     {Reason::kJobNotFinished, "JOB_NOT_FINISHED", absl::StatusCode::kFailedPrecondition},
     {Reason::kResultNotFound, "RESULT_NOT_FOUND", absl::StatusCode::kNotFound},

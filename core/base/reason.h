@@ -32,6 +32,8 @@ enum class Reason {
   kRequestIdReused,      // ALREADY_EXISTS: same request id with another payload
   kBlobMissing,          // FAILED_PRECONDITION: the blob must be uploaded first
   kBlobCorrupt,          // DATA_LOSS: a stored blob does not have its digest
+  kJournalInvalid,       // INVALID_ARGUMENT: damaged, or does not follow; the message names the place
+  kJournalVersion,       // FAILED_PRECONDITION: another version of Quotient made the journal
   kJobNotFound,          // NOT_FOUND
   kJobNotFinished,       // FAILED_PRECONDITION
   kResultNotFound,       // NOT_FOUND: no equal job has a result

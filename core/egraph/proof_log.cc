@@ -13,6 +13,16 @@ void ProofLog::AddApplication(Origin origin, std::span<const uint32_t> classes,
   for (const uint32_t op : ops) applications_.push_back({op});
 }
 
+void ProofLog::AddAttempt(const Attempt& attempt) {
+  for (const uint32_t word :
+       {attempt.origin, attempt.alternative, static_cast<uint32_t>(attempt.classes.size()),
+        static_cast<uint32_t>(attempt.ops.size())}) {
+    attempts_.push_back({word});
+  }
+  for (const uint32_t id : attempt.classes) attempts_.push_back({id});
+  for (const uint32_t op : attempt.ops) attempts_.push_back({op});
+}
+
 void ProofLog::VoidApplication(Origin origin) {
   if (last_application_ >= applications_.size()) return;
   if (applications_[last_application_].value != origin) return;

@@ -2,7 +2,8 @@
 
 // ProofLog: what explanations need (explain.h), recorded while the e-graph changes. It holds
 // little: the children that each e-node was added with, the unions, and the matches that rules
-// applied. One thread may change it; a Trail undoes all changes.
+// applied. For whoever applies them again it also has all matches that were tried, whatever came of
+// them. One thread may change it; a Trail undoes all changes.
 
 #include <cstdint>
 #include <span>
@@ -31,7 +32,16 @@ class ProofLog {
     std::span<const uint32_t> ops;
   };
 
-  explicit ProofLog(Trail* trail) : unions_(trail), born_children_(trail), applications_(trail) {}
+  // A match that was about to be applied: see Match.
+  struct Attempt {
+    Origin origin;
+    uint32_t alternative;
+    std::span<const uint32_t> classes;
+    std::span<const uint32_t> ops;
+  };
+
+  explicit ProofLog(Trail* trail)
+      : unions_(trail), born_children_(trail), applications_(trail), attempts_(trail) {}
 
   // --- Recording
 
@@ -46,6 +56,8 @@ class ProofLog {
   // The last application, if it is one of this origin, failed to make its two sides equal: it must
   // not appear in an explanation.
   void VoidApplication(Origin origin);
+  // Rules of one kind record these (rules::RuleSet), each before it changes anything.
+  void AddAttempt(const Attempt& attempt);
   // Call after the trail has rolled the arrays back.
   void ForgetLastApplication() { last_application_ = applications_.size(); }
 
@@ -53,6 +65,8 @@ class ProofLog {
 
   // All unions so far, oldest first.
   std::span<const UnionRecord> unions() const { return unions_.span(); }
+  // The children of all e-nodes, as these were added with them, in order of creation.
+  std::span<const ClassId> born_children() const { return born_children_.span(); }
   // Visits the applications that were not voided, oldest first.
   template <typename Visit>
   void ForEachApplication(const Visit& visit) const {
@@ -63,6 +77,17 @@ class ProofLog {
         visit(Application{words[i], words[i + 1], words.subspan(i + 4, classes),
                           words.subspan(i + 4 + classes, ops)});
       }
+      i += 4 + classes + ops;
+    }
+  }
+  // Visits the attempts, oldest first.
+  template <typename Visit>
+  void ForEachAttempt(const Visit& visit) const {
+    const std::span<const uint32_t> words = attempts_.words();
+    for (size_t i = 0; i < words.size();) {
+      const size_t classes = words[i + 2], ops = words[i + 3];
+      visit(Attempt{words[i], words[i + 1], words.subspan(i + 4, classes),
+                    words.subspan(i + 4 + classes, ops)});
       i += 4 + classes + ops;
     }
   }
@@ -88,6 +113,7 @@ class ProofLog {
   FlatArray<UnionRecord> unions_;
   FlatArray<ClassId> born_children_;  // Children of all e-nodes, in order of creation.
   FlatArray<Word> applications_;      // Origin, unions before, two lengths, classes, ops.
+  FlatArray<Word> attempts_;          // Origin, alternative, two lengths, classes, ops.
   uint32_t last_application_ = 0;     // Index of its first word in applications_.
 };
 

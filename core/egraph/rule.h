@@ -62,6 +62,10 @@ class Rule {
   // If not null, the rule is no pattern and can be searched around what has changed (SearchAt).
   virtual const Anchors* anchors() const { return nullptr; }
 
+  // Of Match::ops of a match of this rule, the first so many are operator words, and the others are
+  // numbers.
+  virtual size_t NumWords(const Match& match) const { return match.ops.size(); }
+
   // Reports all matches in a clean graph, in a deterministic order.
   virtual void Search(const EGraph& graph, MatchSink& sink) const = 0;
   // For rules with anchors: reports the matches around these live e-nodes of their kinds. A match

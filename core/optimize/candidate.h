@@ -1,14 +1,26 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/domain/splits.h"
+#include "core/egraph/ids.h"
 #include "core/model/graph.h"
 #include "core/report/gains.h"
 #include "core/report/report.h"
 
 namespace quotient::optimize {
+
+class GrownEGraph;
+
+// What a candidate was made of.
+struct ChosenFrom {
+  std::shared_ptr<const GrownEGraph> grown;
+  std::vector<egraph::ENodeId> choice;  // By ClassId.
+  std::vector<domain::Split> splits;
+};
 
 // A graph that extraction chose.
 struct Candidate {
@@ -20,6 +32,8 @@ struct Candidate {
   std::vector<std::string> left_out;
   // Its place in Candidates::found; nullopt for what is not there.
   std::optional<size_t> found;
+  // One for each search that it went through, for its journal. Null if its e-graph is not kept.
+  std::vector<std::shared_ptr<const ChosenFrom>> chosen_from;
 };
 
 }  // namespace quotient::optimize

@@ -105,7 +105,7 @@ class Searcher {
 
   // Gives the e-graph away.
   absl::Status Choose() {
-    auto grown = std::make_unique<GrownEGraph>(std::move(prices_), std::move(workspace_),
+    auto grown = std::make_shared<GrownEGraph>(std::move(prices_), std::move(workspace_),
                                                options_.Folding(settings_.threads), stop_,
                                                settings_.surcharge);
     std::optional<double> seconds;

@@ -84,6 +84,8 @@ absl::StatusOr<std::optional<Candidate>> GrownEGraph::Make(const extract::Select
     candidate.journal.push_back(EntryOf(rewrite, names));
   }
   candidate.names = std::move(names.shared);
+  candidate.chosen_from.push_back(std::make_shared<const ChosenFrom>(
+      ChosenFrom{weak_from_this().lock(), selection.choice, splits}));
   return candidate;
 }
 

@@ -29,7 +29,7 @@ extract::Selection OriginalSelection(const egraph::EGraph& graph);
 std::vector<egraph::ENodeId> ENodesOf(const extract::Selection& selection);
 
 // The e-graph, the costs of its e-nodes, and the graphs that were made of it so far. One thread.
-class GrownEGraph {
+class GrownEGraph : public std::enable_shared_from_this<GrownEGraph> {
  public:
   // The workspace borrows the prices. Only the cancellation of the job interrupts folding, not a
   // deadline of `stop`. `surcharge` is that of rewrite_surcharge.h.
@@ -51,7 +51,8 @@ class GrownEGraph {
   // The e-nodes that came with the original.
   std::vector<egraph::ENodeId> OriginalENodes() const;
 
-  // Makes the graph of a selection. Nullopt if it is the original, or was made before.
+  // Makes the graph of a selection. Nullopt if it is the original, or was made before. The candidate
+  // keeps the e-graph, if a shared_ptr owns it.
   absl::StatusOr<std::optional<Candidate>> Make(const extract::Selection& selection);
 
  private:

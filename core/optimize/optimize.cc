@@ -57,6 +57,7 @@
 #include "core/optimize/optimize_internal.h"
 #include "core/optimize/package.h"
 #include "core/optimize/race.h"
+#include "core/optimize/result_journal.h"
 #include "core/optimize/rule_statistics.h"
 #include "core/optimize/run_record.h"
 #include "core/optimize/search_candidates.h"
@@ -113,10 +114,14 @@ class Run {
     std::optional<Delivery> delivery = Deliver(priced, decision);
     if (!delivery.has_value()) decision.winner.reset();
     Explain(priced, decision);
+    QUOTIENT_ASSIGN_OR_RETURN(auto derivation, Derive(priced, decision, delivery));
     NoteFailuresOfDevice();
     Result result = Answered(Finish(job_, priced, checker.get(), std::move(decision),
                                     std::move(delivery), record_.TakeReport()),
                              absl::OkStatus());
+    if (derivation.has_value()) {
+      result.journal = JournalText(job_.files, *std::move(derivation), result.report);
+    }
     // Figures of a job that searched again are those of its first search, while the result may be
     // of another one: they do not add up.
     if (!was_rescued) KeepStatistics(job_, result.report);
@@ -163,7 +168,10 @@ class Run {
     record_.Note(absl::StrCat("the model came back untouched, nothing was tried (",
                               record_.report().passed_through, "): ", why.message()));
     NoteFailuresOfDevice();
-    return Answered(FinishUntouched(job_, device, model, cost, record_.TakeReport()), why);
+    Result result =
+        Answered(FinishUntouched(job_, device, model, cost, record_.TakeReport()), why);
+    result.journal = JournalText(job_.files, std::nullopt, result.report);
+    return result;
   }
 
   int64_t FailuresOfDevice() const {
@@ -324,6 +332,31 @@ class Run {
     record_.NoteFailure("the result could not be written, so the original stays",
                         delivery.status());
     return std::nullopt;
+  }
+
+  // What the journal says of the result: nullopt within if the original stays. Nullopt if that cannot
+  // be told, which a note says. Fails with CANCELLED.
+  using MaybeDerivation = std::optional<std::optional<journal::Journal::Derivation>>;
+  absl::StatusOr<MaybeDerivation> Derive(const Baseline& baseline, const Decision& decision,
+                                         const std::optional<Delivery>& delivery) {
+    if (!delivery.has_value()) return MaybeDerivation(std::in_place, std::nullopt);
+    const Clock& clock = job_.environment.clock;
+    const int64_t start = clock.NowNs();
+    absl::StatusOr<journal::Journal::Derivation> derivation = WithinMemory(
+        [&] {
+          return DerivationOf(job_.options, job_.families, baseline.original.prepared,
+                              decision.winner->candidate.packaged,
+                              SettingsToPackage(job_, baseline), delivery->files, job_.stop);
+        },
+        [] {
+          return absl::StatusOr<journal::Journal::Derivation>(
+              MakeError(Reason::kLimitBytes, "no memory is left"));
+        });
+    record_.report().phase_seconds["journal"] = clock.SecondsSince(start);
+    if (job_.stop.cancelled()) return Cancelled();
+    if (derivation.ok()) return MaybeDerivation(*std::move(derivation));
+    record_.NoteFailure("there is no journal of the result", derivation.status());
+    return MaybeDerivation();
   }
 
   // No stage, as the report is made even if time is up.

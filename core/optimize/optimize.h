@@ -44,6 +44,9 @@ struct OptimizedModel {
 struct Result {
   OptimizedModel files;  // If nothing was improved, these are the bytes of the input.
   report::Report report;
+  // How the files follow from the model, for ReplayJournal (replay.h). Empty if no journal could be
+  // written; a note in the report then says why.
+  std::string journal;
   // The device failed while the job ran, though it recovered (Backend::failures). An equal job may
   // have a better answer.
   bool device_failed = false;

@@ -8,7 +8,7 @@
 
 namespace quotient::optimize {
 
-Variants::Variants(std::unique_ptr<GrownEGraph> grown, std::vector<extract::Selection> selections)
+Variants::Variants(std::shared_ptr<GrownEGraph> grown, std::vector<extract::Selection> selections)
     : grown_(std::move(grown)), selections_(std::move(selections)) {}
 
 std::vector<RewriteFamily> Variants::FamiliesOf(size_t candidate) {

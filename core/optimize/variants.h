@@ -34,7 +34,7 @@ struct RewriteFamily {
 class Variants {
  public:
   // `selections` are those that the candidates were made of.
-  Variants(std::unique_ptr<GrownEGraph> grown, std::vector<extract::Selection> selections);
+  Variants(std::shared_ptr<GrownEGraph> grown, std::vector<extract::Selection> selections);
 
   // The families of Candidates::found[candidate], those that save most first. Nodes that vanish
   // because other nodes compute the same belong to none. Empty if there is only one rewrite.
@@ -55,7 +55,7 @@ class Variants {
   extract::Selection SelectionWithout(size_t candidate,
                                       std::span<const egraph::ClassId> classes) const;
 
-  const std::unique_ptr<GrownEGraph> grown_;
+  const std::shared_ptr<GrownEGraph> grown_;
   const std::vector<extract::Selection> selections_;  // Parallel to Candidates::found.
   const extract::Selection original_ = OriginalSelection(grown_->graph());
   std::optional<size_t> families_of_;  // The candidate that families_ belongs to.

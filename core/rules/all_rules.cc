@@ -47,6 +47,10 @@ class NamedRule final : public egraph::Rule {
     return alternatives_.size() == 1 ? alternatives_[0]->anchors() : nullptr;
   }
 
+  size_t NumWords(const egraph::Match& match) const override {
+    return alternatives_[match.alternative]->NumWords(match);
+  }
+
   void Search(const EGraph& graph, egraph::MatchSink& sink) const override {
     for (uint32_t i = 0; i < alternatives_.size(); ++i) {
       Tagging tagging(i, sink);
@@ -62,6 +66,7 @@ class NamedRule final : public egraph::Rule {
 
   absl::StatusOr<bool> Apply(EGraph& graph, const egraph::Match& match,
                              egraph::Origin origin) const override {
+    Record(graph, match, origin);
     const int64_t refused = domain_->refused_unions();
     absl::StatusOr<bool> changed = alternatives_[match.alternative]->Apply(graph, match, origin);
     if (!changed.ok() && domain_->refused_unions() != refused) return false;
@@ -85,6 +90,14 @@ class NamedRule final : public egraph::Rule {
     egraph::MatchSink& sink_;
     bool full_ = false;
   };
+
+  static void Record(EGraph& graph, const egraph::Match& match, egraph::Origin origin) {
+    if (graph.proofs() == nullptr) return;
+    std::vector<uint32_t> classes, ops;
+    for (const egraph::ClassId id : match.classes) classes.push_back(id.value());
+    for (const egraph::OpId op : match.ops) ops.push_back(op.value());
+    graph.proofs()->AddAttempt({origin, match.alternative, classes, ops});
+  }
 
   TensorDomain* const domain_;
   const RuleList alternatives_;

@@ -42,6 +42,10 @@ SiteRule::SiteRule(TensorDomain* domain, std::string name, std::string equation,
   for (const absl::string_view op : anchors) anchors_.kinds.push_back(domain->KindOfName(op));
 }
 
+size_t SiteRule::NumWords(const egraph::Match& match) const {
+  return match.ops.size() - 1 - match.ops.back().value();
+}
+
 void SiteRule::Search(const EGraph& graph, egraph::MatchSink& sink) const {
   std::vector<ENodeId> all;
   if (anchors_.of_any_kind) {

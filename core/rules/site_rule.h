@@ -48,6 +48,7 @@ class SiteRule final : public egraph::Rule {
   const std::string& name() const override { return name_; }
   const std::string& equation() const override { return equation_; }
   const egraph::Anchors* anchors() const override { return &anchors_; }
+  size_t NumWords(const egraph::Match& match) const override;
   void Search(const EGraph& graph, egraph::MatchSink& sink) const override;
   void SearchAt(const EGraph& graph, std::span<const ENodeId> anchors,
                 egraph::MatchSink& sink) const override;

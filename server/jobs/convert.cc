@@ -94,6 +94,7 @@ v1::JobResult ToProto(const JobResult& result) {
   }
   *message.mutable_report_json() = wire::ToProto(result.report_json);
   *message.mutable_report_html() = wire::ToProto(result.report_html);
+  if (result.journal.has_value()) *message.mutable_journal() = wire::ToProto(*result.journal);
   message.set_engine_version(result.engine_version);
   message.set_device_fingerprint(result.device_fingerprint);
   message.set_device_failed(result.device_failed);
@@ -113,6 +114,9 @@ absl::StatusOr<JobResult> FromProto(const v1::JobResult& message) {
   }
   QUOTIENT_ASSIGN_OR_RETURN(result.report_json, wire::FromProto(message.report_json()));
   QUOTIENT_ASSIGN_OR_RETURN(result.report_html, wire::FromProto(message.report_html()));
+  if (message.has_journal()) {
+    QUOTIENT_ASSIGN_OR_RETURN(result.journal, wire::FromProto(message.journal()));
+  }
   result.engine_version = message.engine_version();
   result.device_fingerprint = message.device_fingerprint();
   result.device_failed = message.device_failed();

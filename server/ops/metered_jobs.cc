@@ -136,6 +136,9 @@ class MeteredRunner : public worker::JobRunner {
   absl::StatusOr<worker::Verification> Verify(const jobs::Job& job, IsWanted is_wanted) override {
     return runner_.Verify(job, is_wanted);
   }
+  absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, IsWanted is_wanted) override {
+    return runner_.Replay(job, is_wanted);
+  }
 
  private:
   // Makes the series of the results that the device may have, so that the first one is seen to

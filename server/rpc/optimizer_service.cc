@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/time.h"
 #include "server/config/log_format.h"
@@ -200,6 +201,12 @@ absl::StatusOr<v1::Job> OptimizerService::Stop(const v1::StopJobRequest& request
   return jobs::ToProto(job, hub_.LatestProgress(id));
 }
 
+absl::StatusOr<jobs::Job> OptimizerService::FindWithResult(const std::string& name) {
+  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, Find(name));
+  if (job.result.has_value()) return job;
+  return MakeError(Reason::kJobNotFinished, absl::StrCat(name, " has no result"));
+}
+
 grpc::Status OptimizerService::VerifyResult(grpc::ServerContext* context,
                                             const v1::VerifyResultRequest* request,
                                             v1::VerifyResultResponse* response) {
@@ -208,10 +215,7 @@ grpc::Status OptimizerService::VerifyResult(grpc::ServerContext* context,
 
 absl::StatusOr<v1::VerifyResultResponse> OptimizerService::Verify(
     const v1::VerifyResultRequest& request, grpc::ServerContext* context) {
-  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, Find(request.name()));
-  if (!job.result.has_value()) {
-    return MakeError(Reason::kJobNotFinished, absl::StrCat(request.name(), " has no result"));
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, FindWithResult(request.name()));
   if (request.has_seed()) job.spec.options.seed = request.seed();
   if (request.has_verify_inputs()) job.spec.options.verify_inputs = request.verify_inputs();
   QUOTIENT_RETURN_IF_ERROR(job.spec.options.Validate());
@@ -224,6 +228,28 @@ absl::StatusOr<v1::VerifyResultResponse> OptimizerService::Verify(
   v1::VerifyResultResponse response;
   response.set_is_same(verification.is_same);
   response.set_comparison_json(verification.comparison_json);
+  return response;
+}
+
+grpc::Status OptimizerService::ReplayJournal(grpc::ServerContext* context,
+                                             const v1::ReplayJournalRequest* request,
+                                             v1::ReplayJournalResponse* response) {
+  return Reply(Replay(*request, context), response);
+}
+
+absl::StatusOr<v1::ReplayJournalResponse> OptimizerService::Replay(
+    const v1::ReplayJournalRequest& request, grpc::ServerContext* context) {
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, FindWithResult(request.name()));
+  if (!replays_.TryTake()) {
+    return MakeError(Reason::kQueueFull, "another journal is being replayed");
+  }
+  const auto give_back = absl::MakeCleanup([this] { replays_.GiveBack(); });
+  QUOTIENT_ASSIGN_OR_RETURN(const worker::Replay replay,
+                            runner_.Replay(job, [context] { return !context->IsCancelled(); }));
+  v1::ReplayJournalResponse response;
+  *response.mutable_model() = wire::ToProto(replay.model);
+  response.set_is_result(replay.is_result);
+  response.set_rewrites(replay.rewrites);
   return response;
 }
 

@@ -44,6 +44,8 @@ class OptimizerService final
                        v1::Job* response) override;
   grpc::Status VerifyResult(grpc::ServerContext* context, const v1::VerifyResultRequest* request,
                             v1::VerifyResultResponse* response) override;
+  grpc::Status ReplayJournal(grpc::ServerContext* context, const v1::ReplayJournalRequest* request,
+                             v1::ReplayJournalResponse* response) override;
   grpc::Status DeleteJob(grpc::ServerContext* context, const v1::DeleteJobRequest* request,
                          v1::DeleteJobResponse* response) override;
 
@@ -58,6 +60,9 @@ class OptimizerService final
   absl::StatusOr<v1::Job> Stop(const v1::StopJobRequest& request);
   absl::StatusOr<v1::VerifyResultResponse> Verify(const v1::VerifyResultRequest& request,
                                                   grpc::ServerContext* context);
+  absl::StatusOr<v1::ReplayJournalResponse> Replay(const v1::ReplayJournalRequest& request,
+                                                   grpc::ServerContext* context);
+  absl::StatusOr<jobs::Job> FindWithResult(const std::string& name);
   absl::StatusOr<v1::DeleteJobResponse> Delete(const v1::DeleteJobRequest& request);
 
   jobs::Admission& admission_;
@@ -66,6 +71,7 @@ class OptimizerService final
   worker::JobRunner& runner_;
   StreamSlots watches_;
   CallSlots verifications_{1};  // Evaluating models takes all cores.
+  CallSlots replays_{1};        // Those of large models take much memory.
 };
 
 }  // namespace quotient::rpc

@@ -15,6 +15,7 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
+#include "core/optimize/replay.h"
 #include "core/report/report.h"
 
 namespace quotient::runner {
@@ -96,6 +97,27 @@ class CoreRunner {
     return comparison;
   }
 
+  absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, const StopCondition& stop) const {
+    if (!job.result->journal.has_value()) {
+      return MakeError(Reason::kBlobMissing, "the result has no journal");
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(LoadedModel model, Load(job.spec.model, job.spec.model_name));
+    QUOTIENT_ASSIGN_OR_RETURN(const absl::string_view journal,
+                              LoadBlob(*job.result->journal, &model));
+    const absl::StatusOr<optimize::Replayed> replayed = optimize::ReplayJournal(
+        model.files, journal, job.spec.options.ThreadsToUse(), stop);
+    QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
+    QUOTIENT_RETURN_IF_ERROR(replayed.status());
+    std::optional<BlobId> external_data;
+    if (!replayed->files.external_location.empty()) {
+      external_data = BlobId::Of(replayed->files.external_data);
+    }
+    const bool is_result = replayed->model == job.result->model &&
+                           external_data == job.result->external_data &&
+                           replayed->files.external_location == job.result->external_location;
+    return worker::Replay{replayed->model, is_result, replayed->rewrites};
+  }
+
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,
                                       const std::string& name) const {
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(manifest, name));
@@ -164,6 +186,9 @@ class CoreRunner {
     }
     QUOTIENT_ASSIGN_OR_RETURN(stored.report_json, blobs_.Put(report::ToJson(result.report)));
     QUOTIENT_ASSIGN_OR_RETURN(stored.report_html, blobs_.Put(report::ToHtml(result.report)));
+    if (!result.journal.empty()) {
+      QUOTIENT_ASSIGN_OR_RETURN(stored.journal, blobs_.Put(result.journal));
+    }
     return stored;
   }
 
@@ -195,6 +220,11 @@ absl::StatusOr<optimize::Validation> ValidateModel(const CoreTools& tools,
 absl::StatusOr<report::Comparison> VerifyResult(const CoreTools& tools, const jobs::Job& job,
                                                 const StopCondition& stop) {
   return CoreRunner(tools).Verify(job, stop);
+}
+
+absl::StatusOr<worker::Replay> ReplayJournal(const CoreTools& tools, const jobs::Job& job,
+                                             const StopCondition& stop) {
+  return CoreRunner(tools).Replay(job, stop);
 }
 
 }  // namespace quotient::runner

@@ -17,6 +17,7 @@
 #include "core/timing/rule_store.h"
 #include "server/jobs/blob_store.h"
 #include "server/jobs/job.h"
+#include "server/worker/job_runner.h"
 
 namespace quotient::optimize {
 class Devices;
@@ -52,5 +53,9 @@ absl::StatusOr<optimize::Validation> ValidateModel(const CoreTools& tools,
 // Compares the result of a job, which has one, with its model.
 absl::StatusOr<report::Comparison> VerifyResult(const CoreTools& tools, const jobs::Job& job,
                                                 const StopCondition& stop);
+
+// Replays the journal of the result of a job, which has one.
+absl::StatusOr<worker::Replay> ReplayJournal(const CoreTools& tools, const jobs::Job& job,
+                                             const StopCondition& stop);
 
 }  // namespace quotient::runner

@@ -270,6 +270,18 @@ class ProcessRunner : public worker::JobRunner {
                                 ended.verification().comparison_json()};
   }
 
+  absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, IsWanted is_wanted) override {
+    v1::Request request = NewRequest();
+    *request.mutable_replay()->mutable_job() = jobs::ToProto(job, std::nullopt);
+    request.mutable_replay()->set_most_seconds(settings_.verify_seconds);
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
+                              Ask(request, settings_.verify_seconds, is_wanted));
+    worker::Replay replay{.is_result = ended.replay().is_result(),
+                          .rewrites = ended.replay().rewrites()};
+    QUOTIENT_ASSIGN_OR_RETURN(replay.model, wire::FromProto(ended.replay().model()));
+    return replay;
+  }
+
  private:
   // Runs a process that answers a question about a model, for so long at most.
   absl::StatusOr<v1::Ended> Ask(const v1::Request& request, double most_seconds,

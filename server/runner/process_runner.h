@@ -19,7 +19,7 @@
 namespace quotient::runner {
 
 // The version of the messages.
-inline constexpr int kProtocol = 6;
+inline constexpr int kProtocol = 7;
 
 // Checkpoints are in messages.
 inline constexpr uint32_t kMostMessageBytes = 256 << 20;
