@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
@@ -45,8 +46,15 @@ absl::StatusOr<Match> Translated(const egraph::Rule& rule, const Match& match,
   return result;
 }
 
-// How far what a rewrite rests on reaches, by its number among all attempts of the search.
-using Reaches = absl::flat_hash_map<size_t, Reach>;
+// What is asked of the past about a rewrite that did not match when it was made again.
+struct Doubt {
+  // Whether to look for the time when the rule first matched, since it may not match any more when
+  // the search makes the rewrite.
+  bool looks_early = false;
+  Reach reach = Reach::kFound;
+};
+// By the number of the rewrite among all attempts of the search.
+using Doubts = absl::btree_map<size_t, Doubt>;
 
 // All rewrites of a search, made again.
 class Past {
@@ -60,12 +68,12 @@ class Past {
   static absl::StatusOr<std::unique_ptr<Past>> Make(const Selected& selected,
                                                     const model::Graph& measured,
                                                     const RoundSettings& settings,
-                                                    const Reaches& reaches,
+                                                    const Doubts& doubts,
                                                     const StopCondition& stop) {
     QUOTIENT_ASSIGN_OR_RETURN(
         std::unique_ptr<ReplayedRound> round,
         ReplayedRound::Begin(selected.tensors.original, measured, settings));
-    std::unique_ptr<Past> past(new Past(selected, std::move(round), reaches));
+    std::unique_ptr<Past> past(new Past(selected, std::move(round), doubts));
     QUOTIENT_RETURN_IF_ERROR(past->Repeat(stop));
     return past;
   }
@@ -79,10 +87,10 @@ class Past {
   absl::StatusOr<ENodeId> FindLive(ENodeId of_search) { return same_.FindLive(of_search); }
 
  private:
-  Past(const Selected& selected, std::unique_ptr<ReplayedRound> round, const Reaches& reaches)
+  Past(const Selected& selected, std::unique_ptr<ReplayedRound> round, const Doubts& doubts)
       : selected_(selected),
         round_(std::move(round)),
-        reaches_(reaches),
+        doubts_(doubts),
         originals_(round_->graph().enode_bound()),
         of_search_(AsAdded(*selected.tensors.egraph)),
         same_(of_search_, *selected.tensors.domain, round_->tensors(), originals_) {
@@ -91,41 +99,102 @@ class Past {
     }
   }
 
+  // What a rewrite rests on, and when that was so.
+  struct Ground {
+    Support support;
+    uint32_t on_first = 0;  // As in Reasons::AddRewrite.
+  };
+  // A rewrite whose ground is looked for before it is made.
+  struct Early {
+    size_t attempt;
+    size_t rule;
+    Match of_search;
+    std::optional<Ground> ground;
+  };
+
   absl::Status Repeat(const StopCondition& stop) {
     NoteENodes(nullptr, Reasons::kNone);
     absl::Status status;
     size_t attempt = 0;
-    selected_.tensors.egraph->proofs()->ForEachAttempt([&](const ProofLog::Attempt& tried) {
-      if (status.ok() && stop.cancelled()) {
-        status = MakeError(Reason::kCancelled, "the job was cancelled");
-      }
-      if (status.ok()) status = RepeatOne(attempt, tried);
-      ++attempt;
-    });
+    const auto for_each = [&](const auto& visit) {
+      attempt = 0;
+      selected_.tensors.egraph->proofs()->ForEachAttempt([&](const ProofLog::Attempt& tried) {
+        if (status.ok() && stop.cancelled()) {
+          status = MakeError(Reason::kCancelled, "the job was cancelled");
+        }
+        if (status.ok()) status = visit(tried);
+        ++attempt;
+      });
+    };
+    for_each([&](const ProofLog::Attempt& tried) { return ExpectEarly(attempt, tried); });
+    for_each([&](const ProofLog::Attempt& tried) { return RepeatOne(attempt, tried); });
     return status;
   }
 
-  absl::Status RepeatOne(size_t attempt, const ProofLog::Attempt& tried) {
+  absl::StatusOr<size_t> RuleOf(const ProofLog::Attempt& tried) const {
     const auto found = rule_by_name_.find(selected_.rules[tried.origin - 1]->name());
     if (found == rule_by_name_.end()) return Underivable("a rule is not known");
-    const size_t rule = found->second;
-    Match of_search;
-    of_search.alternative = tried.alternative;
-    for (const uint32_t id : tried.classes) of_search.classes.emplace_back(id);
-    for (const uint32_t op : tried.ops) of_search.ops.emplace_back(op);
-    QUOTIENT_ASSIGN_OR_RETURN(
-        Match match, Translated(
-                         *round_->rules()[rule], of_search,
-                         [this](ENodeId enode) { return same_.Find(enode); },
-                         [this](egraph::OpId word) { return same_.Word(word); }));
-    return Make(attempt, rule, std::move(match));
+    return found->second;
   }
 
-  absl::Status Make(size_t attempt, size_t rule, Match match) {
+  static Match MatchOf(const ProofLog::Attempt& tried) {
+    Match match;
+    match.alternative = tried.alternative;
+    for (const uint32_t id : tried.classes) match.classes.emplace_back(id);
+    for (const uint32_t op : tried.ops) match.ops.emplace_back(op);
+    return match;
+  }
+
+  absl::StatusOr<Match> FromSearch(size_t rule, const Match& of_search) {
+    return Translated(
+        *round_->rules()[rule], of_search, [this](ENodeId enode) { return same_.Find(enode); },
+        [this](egraph::OpId word) { return same_.Word(word); });
+  }
+
+  absl::Status ExpectEarly(size_t attempt, const ProofLog::Attempt& tried) {
+    const auto doubt = doubts_.find(attempt);
+    if (doubt == doubts_.end() || !doubt->second.looks_early) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(const size_t rule, RuleOf(tried));
+    early_.push_back({attempt, rule, MatchOf(tried), std::nullopt});
+    return absl::OkStatus();
+  }
+
+  absl::Status LookEarly() {
+    for (Early& early : early_) {
+      if (early.ground.has_value()) continue;
+      const absl::StatusOr<Match> match = FromSearch(early.rule, early.of_search);
+      if (absl::IsNotFound(match.status())) continue;  // Not all of its places are there.
+      QUOTIENT_RETURN_IF_ERROR(match.status());
+      if (round_->Has(early.rule, *match)) early.ground = GroundOf(early.attempt, early.rule, *match);
+    }
+    return absl::OkStatus();
+  }
+
+  Ground GroundOf(size_t attempt, size_t rule, const Match& match) const {
+    const auto doubt = doubts_.find(attempt);
+    const Reach reach = doubt == doubts_.end() ? Reach::kFound : doubt->second.reach;
+    return {Support(*round_->rules()[rule], match, round_->graph(), reasons_.enodes(), reach),
+            reach == Reach::kAll ? static_cast<uint32_t>(rewrites_.size()) : 0};
+  }
+
+  // The ground of a rewrite that is about to be made.
+  Ground TakeGround(size_t attempt, size_t rule, const Match& match) {
+    const auto early = std::ranges::find(early_, attempt, &Early::attempt);
+    if (early == early_.end()) return GroundOf(attempt, rule, match);
+    std::optional<Ground> ground = std::move(early->ground);
+    early_.erase(early);
+    if (!ground.has_value()) return GroundOf(attempt, rule, match);
+    ground->support.Renew();
+    return *std::move(ground);
+  }
+
+  absl::Status RepeatOne(size_t attempt, const ProofLog::Attempt& tried) {
+    QUOTIENT_RETURN_IF_ERROR(LookEarly());
+    QUOTIENT_ASSIGN_OR_RETURN(const size_t rule, RuleOf(tried));
+    QUOTIENT_ASSIGN_OR_RETURN(Match match, FromSearch(rule, MatchOf(tried)));
     const EGraph& graph = round_->graph();
-    const auto reach = reaches_.find(attempt);
-    const Reach wanted = reach == reaches_.end() ? Reach::kFound : reach->second;
-    const Support support(*round_->rules()[rule], match, graph, reasons_.enodes(), wanted);
+    const Ground ground = TakeGround(attempt, rule, match);
+    const Support& support = ground.support;
     for (ClassId& cls : match.classes) cls = ClassId(support.Standing(graph.Find(cls)).value());
     const size_t unions_before = graph.proofs()->unions().size();
     QUOTIENT_ASSIGN_OR_RETURN(const bool changed, round_->Apply(rule, match));
@@ -138,7 +207,7 @@ class Past {
       if (made.origin == egraph::kCongruence) continue;
       reasons_.AddUnion(support.Standing(made.a), support.Standing(made.b), number);
     }
-    reasons_.AddRewrite(support.Equalities(), wanted == Reach::kAll);
+    reasons_.AddRewrite(support.equalities(), ground.on_first);
     return absl::OkStatus();
   }
 
@@ -160,7 +229,7 @@ class Past {
 
   const Selected& selected_;
   const std::unique_ptr<ReplayedRound> round_;
-  const Reaches& reaches_;
+  const Doubts& doubts_;
   const uint32_t originals_;
   const ENodeTable of_search_;
   SameENodes same_;
@@ -168,6 +237,7 @@ class Past {
   Reasons reasons_;
   std::vector<Rewrite> rewrites_;
   size_t children_noted_ = 0;  // Of the children of all e-nodes.
+  std::vector<Early> early_;   // Those that are not made yet.
 };
 
 // What is left of the past for the chosen e-nodes: the rewrites that they need, made in a fresh
@@ -182,26 +252,31 @@ class Rest {
     return std::unique_ptr<Rest>(new Rest(past, std::move(round)));
   }
 
-  // Makes the rewrites of these numbers, each as soon as what it rests on is there, because a rule
-  // may not match any more when there is more. Those that can be made at the same time are all found
-  // before the first is made. Those that do not match are made as well, as far as that is possible,
-  // and returned.
+  // Makes the rewrites of these numbers, in their order, so that e-nodes have the same order as in
+  // the search. Each is looked for as soon as what it rests on is there, and again later, because a
+  // rule may not match any more when there is more. Those that do not match are made as well, as far
+  // as that is possible, and returned.
   absl::StatusOr<std::vector<uint32_t>> Make(std::span<const uint32_t> numbers,
                                              const StopCondition& stop) {
+    std::vector<std::vector<size_t>> ready = ReadyAt(numbers);
+    std::vector<Found> found(numbers.size());
+    std::vector<size_t> wanted;
     std::vector<uint32_t> failed;
-    for (const std::vector<uint32_t>& together : InSteps(numbers)) {
-      std::vector<Found> found;
-      for (const uint32_t number : together) {
-        if (stop.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
-        QUOTIENT_ASSIGN_OR_RETURN(found.emplace_back(), Find(number));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (stop.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+      wanted.insert(wanted.end(), ready[i].begin(), ready[i].end());
+      std::vector<size_t> missing;
+      for (const size_t next : wanted) {
+        QUOTIENT_RETURN_IF_ERROR(Find(past_.rewrite(numbers[next]), &found[next]));
+        const bool is_found = found[next].described.has_value() || next == i;
+        if (!is_found && ++found[next].trials < kMostTrials) missing.push_back(next);
       }
-      bool is_first = true;
-      for (Found& one : found) {
-        QUOTIENT_ASSIGN_OR_RETURN(const bool matches, MakeOne(one, &is_first));
-        if (!matches) failed.push_back(one.number);
-      }
+      wanted = std::move(missing);
+      QUOTIENT_ASSIGN_OR_RETURN(const bool matches,
+                                MakeOne(past_.rewrite(numbers[i]), &found[i]));
+      if (!matches) failed.push_back(numbers[i]);
+      found[i] = {};
     }
-    std::ranges::sort(failed);
     return failed;
   }
 
@@ -216,56 +291,52 @@ class Rest {
         same_(past.reasons().enodes(), *past.round().tensors().domain, round_->tensors(),
               past.originals()) {}
 
-  // A rewrite that is about to be made.
+  // A rewrite that is to be made.
   struct Found {
-    uint32_t number;
-    std::optional<Match> match;        // Nullopt if its places are not there.
-    std::optional<Rewrite> described;  // Nullopt if its rule does not match.
+    std::optional<Match> match;        // Nullopt while its places are not there.
+    std::optional<Rewrite> described;  // Nullopt while its rule does not match.
+    int trials = 0;
   };
+  // How often a rewrite is looked for where what it rests on seems to be there.
+  static constexpr int kMostTrials = 50;
 
-  // The rewrites by the length of the longest chain of rewrites that each rests on.
-  std::vector<std::vector<uint32_t>> InSteps(std::span<const uint32_t> numbers) const {
-    absl::flat_hash_map<uint32_t, size_t> step_of;
-    std::vector<std::vector<uint32_t>> steps;
-    for (const uint32_t number : numbers) {
-      size_t step = 0;
-      for (const uint32_t before : past_.reasons().RewritesBefore(number)) {
-        const auto known = step_of.find(before);
-        if (known != step_of.end()) step = std::max(step, known->second + 1);
+  // By how many of the rewrites are made when what they rest on is there: their indices.
+  std::vector<std::vector<size_t>> ReadyAt(std::span<const uint32_t> numbers) const {
+    absl::flat_hash_map<uint32_t, size_t> index_of;
+    std::vector<std::vector<size_t>> ready(numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      size_t first = 0;
+      for (const uint32_t before : past_.reasons().RewritesBefore(numbers[i])) {
+        const auto at = index_of.find(before);
+        if (at != index_of.end()) first = std::max(first, at->second + 1);
       }
-      step_of[number] = step;
-      if (step == steps.size()) steps.emplace_back();
-      steps[step].push_back(number);
+      index_of[numbers[i]] = i;
+      ready[first].push_back(i);
     }
-    return steps;
+    return ready;
   }
 
-  absl::StatusOr<Found> Find(uint32_t number) {
-    const Past::Rewrite& rewrite = past_.rewrite(number);
-    Found found{.number = number};
+  absl::Status Find(const Past::Rewrite& rewrite, Found* found) {
     absl::StatusOr<Match> match = Translated(
         *round_->rules()[rewrite.rule], rewrite.match,
         [this](ENodeId enode) { return same_.Find(enode); },
         [this](egraph::OpId word) { return same_.Word(word); });
     // Something before it did not match, or did something else.
-    if (absl::IsNotFound(match.status())) return found;
+    if (absl::IsNotFound(match.status())) return absl::OkStatus();
     QUOTIENT_RETURN_IF_ERROR(match.status());
-    QUOTIENT_ASSIGN_OR_RETURN(found.described, round_->Describe(rewrite.rule, *match));
-    found.match = *std::move(match);
-    return found;
+    QUOTIENT_ASSIGN_OR_RETURN(found->described, round_->Describe(rewrite.rule, *match));
+    found->match = *std::move(match);
+    return absl::OkStatus();
   }
 
-  // Returns false if it does not match. `is_first`: whether none was recorded that it was found
-  // together with.
-  absl::StatusOr<bool> MakeOne(Found& found, bool* is_first) {
-    if (!found.match.has_value()) return false;
-    const size_t rule = past_.rewrite(found.number).rule;
-    QUOTIENT_ASSIGN_OR_RETURN(const bool changed, round_->Apply(rule, *found.match));
+  // Returns false if it does not match.
+  absl::StatusOr<bool> MakeOne(const Past::Rewrite& rewrite, Found* found) {
+    if (!found->described.has_value()) QUOTIENT_RETURN_IF_ERROR(Find(rewrite, found));
+    if (!found->match.has_value()) return false;
+    QUOTIENT_ASSIGN_OR_RETURN(const bool changed, round_->Apply(rewrite.rule, *found->match));
     if (!changed) return true;
-    if (!found.described.has_value()) return false;
-    found.described->with_last = !*is_first;
-    *is_first = false;
-    rewrites_.push_back(*std::move(found.described));
+    if (!found->described.has_value()) return false;
+    rewrites_.push_back(*std::move(found->described));
     return true;
   }
 
@@ -309,11 +380,11 @@ class Deriver {
   }
 
  private:
-  static constexpr int kMostPasses = 24;
+  static constexpr int kMostPasses = 40;
 
   absl::StatusOr<std::optional<Derived>> Try() {
     QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<Past> past,
-                              Past::Make(selected_, measured_, settings_, reaches_, stop_));
+                              Past::Make(selected_, measured_, settings_, doubts_, stop_));
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<ENodeId> chosen, ChosenIn(*past));
     std::vector<uint32_t> numbers = past->reasons().RewritesFor(
         EqualitiesAmong(WithValues(*past, chosen), past->round().graph(),
@@ -363,18 +434,18 @@ class Deriver {
   // The first that failed may have made others fail, so that one alone may come to rest on all.
   absl::Status Widen(const Past& past, std::span<const uint32_t> failed) {
     for (const uint32_t number : failed) {
-      Reach& reach = reaches_[past.rewrite(number).attempt];
+      const Past::Rewrite& rewrite = past.rewrite(number);
+      Doubt& doubt = doubts_[rewrite.attempt];
       const bool is_first = number == failed.front();
-      if (is_first && reach == Reach::kAll) {
-        return Underivable(absl::StrCat("rule ", past.round().rules()[past.rewrite(number).rule]->name(),
-                                        " does not match again"));
-      }
       if (is_first) {
-        last_failure_ = absl::StrCat(
-            "rule ", past.round().rules()[past.rewrite(number).rule]->name(), " needs too much");
+        last_failure_ = absl::StrCat("rule ", past.round().rules()[rewrite.rule]->name(),
+                                     " does not match again");
+        if (doubt.looks_early && doubt.reach == Reach::kAll) return Underivable(last_failure_);
       }
-      if (is_first || reach < Reach::kAround) {
-        reach = static_cast<Reach>(static_cast<uint8_t>(reach) + 1);
+      if (!doubt.looks_early) {
+        doubt.looks_early = true;
+      } else if (is_first || doubt.reach < Reach::kAround) {
+        doubt.reach = static_cast<Reach>(static_cast<uint8_t>(doubt.reach) + 1);
       }
     }
     return absl::OkStatus();
@@ -421,9 +492,9 @@ class Deriver {
   const StopCondition& stop_;
   std::vector<ClassId> order_;
   model::Graph wanted_;
-  Reaches reaches_;
+  Doubts doubts_;
   bool needs_all_ = false;
-  std::string last_failure_ = "too many rewrites need more than is known of them";
+  std::string last_failure_;
 };
 
 }  // namespace

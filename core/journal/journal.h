@@ -42,9 +42,9 @@ struct Rewrite {
   // Which of the matches with these classes, in the order in which they are found. Mostly there is
   // one.
   uint32_t which = 0;
-  // Whether it matches before the rewrite before it is made, together with that one. Of several such
-  // rewrites all match before the first is made.
-  bool with_last = false;
+  // How many rewrites of the round were made when it was found to match, at most those before it. A
+  // search finds many matches and makes some of them later, when the rule might not match any more.
+  uint32_t found_after = 0;
   friend bool operator==(const Rewrite&, const Rewrite&) = default;
 };
 

@@ -63,11 +63,12 @@ Json PlacesJson(const std::vector<Place>& places) {
   return json;
 }
 
-Json RewriteJson(const Rewrite& rewrite) {
+// `number`: its own, in the round.
+Json RewriteJson(const Rewrite& rewrite, size_t number) {
   Json json = {{"rule", NameJson(rewrite.rule)}, {"at", PlacesJson(rewrite.at)}};
   if (rewrite.alternative > 0) json["alternative"] = rewrite.alternative;
   if (rewrite.which > 0) json["which"] = rewrite.which;
-  if (rewrite.with_last) json["with_last"] = true;
+  if (rewrite.found_after != number) json["found_after"] = rewrite.found_after;
   return json;
 }
 
@@ -199,11 +200,13 @@ std::vector<Place> ReadPlaces(const Json& json) {
   return places;
 }
 
-Rewrite ReadRewrite(const Json& json) {
-  Rewrite rewrite = {.rule = ReadName(json.at("rule")), .at = ReadPlaces(json.at("at"))};
+Rewrite ReadRewrite(const Json& json, size_t number) {
+  Rewrite rewrite = {.rule = ReadName(json.at("rule")),
+                     .at = ReadPlaces(json.at("at")),
+                     .found_after = static_cast<uint32_t>(number)};
   if (json.contains("alternative")) rewrite.alternative = ReadIndex(json.at("alternative"));
   if (json.contains("which")) rewrite.which = ReadIndex(json.at("which"));
-  if (json.contains("with_last")) rewrite.with_last = ReadBool(json.at("with_last"));
+  if (json.contains("found_after")) rewrite.found_after = ReadIndex(json.at("found_after"));
   return rewrite;
 }
 
@@ -277,7 +280,7 @@ class Reader {
     for (Round round;;) {
       const Json json = Next();
       if (json.contains("rule")) {
-        round.rewrites.push_back(ReadRewrite(json));
+        round.rewrites.push_back(ReadRewrite(json, round.rewrites.size()));
       } else if (json.contains("graph")) {
         const Json& graph = json.at("graph");
         round.chosen = ReadPlaces(graph.at("chosen"));
@@ -317,7 +320,9 @@ std::string ToText(const Journal& journal) {
   if (is_improved) {
     text += LineOf(PreparationJson(journal.derivation->preparation));
     for (const Round& round : journal.derivation->rounds) {
-      for (const Rewrite& rewrite : round.rewrites) text += LineOf(RewriteJson(rewrite));
+      for (size_t i = 0; i < round.rewrites.size(); ++i) {
+        text += LineOf(RewriteJson(round.rewrites[i], i));
+      }
       text += LineOf(GraphJson(round));
     }
     text += LineOf(ResultJson(*journal.derivation));

@@ -23,8 +23,8 @@ void Reasons::AddUnion(ENodeId a, ENodeId b, uint32_t rewrite) {
   forest_.Unite(term_of_[a.value()], term_of_[b.value()], rewrite);
 }
 
-void Reasons::AddRewrite(std::vector<Equality> rests_on, bool on_all) {
-  rewrites_.push_back({std::move(rests_on), on_all});
+void Reasons::AddRewrite(std::vector<Equality> rests_on, uint32_t on_first) {
+  rewrites_.push_back({std::move(rests_on), on_first});
 }
 
 // Follows reasons back. What is left to follow stands on stacks, because chains of reasons may be
@@ -85,8 +85,7 @@ class Reasons::Collector {
   void FollowRewrite(uint32_t number) {
     const Rewrite& rewrite = reasons_.rewrites_[number];
     Take(rewrite.rests_on);
-    if (!rewrite.on_all) return;
-    for (uint32_t i = 0; i < number; ++i) NeedRewrite(i);
+    for (uint32_t i = 0; i < rewrite.on_first; ++i) NeedRewrite(i);
   }
 
   void FollowTerm(TermId term) {
@@ -127,10 +126,10 @@ std::vector<uint32_t> Reasons::RewritesFor(std::span<const Equality> equalities)
 
 std::vector<uint32_t> Reasons::RewritesBefore(uint32_t number) const {
   const Rewrite& rewrite = rewrites_[number];
-  if (!rewrite.on_all) return Collector(*this, /*follows=*/false).Run(rewrite.rests_on);
-  std::vector<uint32_t> all(number);
-  std::iota(all.begin(), all.end(), 0u);
-  return all;
+  if (rewrite.on_first == 0) return Collector(*this, /*follows=*/false).Run(rewrite.rests_on);
+  std::vector<uint32_t> first(rewrite.on_first);
+  std::iota(first.begin(), first.end(), 0u);
+  return first;
 }
 
 }  // namespace quotient::journal

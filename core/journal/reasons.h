@@ -31,8 +31,8 @@ class Reasons {
   // A rewrite made these equal.
   void AddUnion(egraph::ENodeId a, egraph::ENodeId b, uint32_t rewrite);
   // The rewrite of this number, which comes after the last one, rests on these equalities, which
-  // hold, or on all rewrites before it.
-  void AddRewrite(std::vector<Equality> rests_on, bool on_all);
+  // hold, and on the first so many rewrites.
+  void AddRewrite(std::vector<Equality> rests_on, uint32_t on_first);
 
   const ENodeTable& enodes() const { return table_; }
 
@@ -48,7 +48,7 @@ class Reasons {
   class Collector;
   struct Rewrite {
     std::vector<Equality> rests_on;
-    bool on_all;
+    uint32_t on_first;
   };
 
   ENodeTable table_;

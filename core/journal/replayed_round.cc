@@ -174,21 +174,24 @@ absl::Status ReplayedRound::Make(std::span<const Rewrite> rewrites, const StopCo
   const auto name = [&](size_t i) {
     return absl::StrCat("rewrite ", i, " (", absl::CEscape(rewrites[i].rule), ")");
   };
-  std::vector<Found> found;
-  for (size_t i = 0; i < rewrites.size(); i += found.size()) {
-    found.clear();
-    for (size_t next = i; next == i || (next < rewrites.size() && rewrites[next].with_last);
-         ++next) {
+  // By how many rewrites were made when it is found to match.
+  std::vector<std::vector<size_t>> found_after(rewrites.size());
+  for (size_t i = 0; i < rewrites.size(); ++i) {
+    if (rewrites[i].found_after > i) return Annotate(Invalid("found after it was made"), name(i));
+    found_after[rewrites[i].found_after].push_back(i);
+  }
+  std::vector<std::optional<Found>> found(rewrites.size());
+  for (size_t i = 0; i < rewrites.size(); ++i) {
+    for (const size_t next : found_after[i]) {
       if (stop.ShouldStop()) return eval::StopError(stop.Check());
       absl::StatusOr<Found> one = FindMatch(rewrites[next]);
       if (!one.ok()) return Annotate(one.status(), name(next));
-      found.push_back(*std::move(one));
+      found[next] = *std::move(one);
     }
-    for (size_t k = 0; k < found.size(); ++k) {
-      const absl::StatusOr<bool> changed = Apply(found[k].rule, found[k].match);
-      if (!changed.ok()) return Annotate(changed.status(), name(i + k));
-      if (!*changed) return Annotate(Invalid("the rule changes nothing there"), name(i + k));
-    }
+    const absl::StatusOr<bool> changed = Apply(found[i]->rule, found[i]->match);
+    if (!changed.ok()) return Annotate(changed.status(), name(i));
+    if (!*changed) return Annotate(Invalid("the rule changes nothing there"), name(i));
+    found[i].reset();
   }
   return absl::OkStatus();
 }
@@ -200,11 +203,17 @@ absl::StatusOr<std::optional<Rewrite>> ReplayedRound::Describe(size_t rule,
   if (at == matches.end()) return std::nullopt;
   Rewrite rewrite = {.rule = rules()[rule]->name(),
                      .alternative = match.alternative,
-                     .which = static_cast<uint32_t>(at - matches.begin())};
+                     .which = static_cast<uint32_t>(at - matches.begin()),
+                     .found_after = static_cast<uint32_t>(made_.size())};
   for (const ClassId cls : match.classes) {
     QUOTIENT_ASSIGN_OR_RETURN(rewrite.at.emplace_back(), PlaceOf(ENodeId(cls.value())));
   }
   return rewrite;
+}
+
+bool ReplayedRound::Has(size_t rule, const Match& match) const {
+  const std::vector<Match> matches = MatchesAt(rule, match.alternative, match.classes);
+  return std::ranges::find(matches, match.ops, &Match::ops) != matches.end();
 }
 
 absl::StatusOr<bool> ReplayedRound::Apply(size_t rule, const Match& match) {

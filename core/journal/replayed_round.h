@@ -54,6 +54,8 @@ class ReplayedRound {
   // The rewrite that applies this match, whose ids and words are those of this e-graph. Nullopt if
   // the rule has no such match.
   absl::StatusOr<std::optional<Rewrite>> Describe(size_t rule, const egraph::Match& match) const;
+  // Whether the rule has this match.
+  bool Has(size_t rule, const egraph::Match& match) const;
   // Applies a match without asking whether the rule has it, and returns whether that changed the
   // e-graph. If it did, this was the next rewrite.
   absl::StatusOr<bool> Apply(size_t rule, const egraph::Match& match);

@@ -17,7 +17,9 @@ namespace quotient::journal {
 // found. What a guard or a rule by hand has looked at is not known, so more is taken where less
 // turns out not to be enough.
 enum class Reach : uint8_t {
-  kFound,    // The e-nodes that were found; without a pattern the oldest one of each class.
+  // The e-nodes that were found. Without a pattern one of each class: of those that read most of the
+  // other classes the oldest.
+  kFound,
   kClasses,  // All e-nodes of the classes of the match.
   kAround,   // And those of the classes that these read, and the e-nodes that read them.
   kAll,      // Everything that was there.
@@ -30,23 +32,27 @@ class Support {
   Support(const egraph::Rule& rule, const egraph::Match& match, const egraph::EGraph& graph,
           const ENodeTable& enodes, Reach reach);
 
+  // Groups the e-nodes by their classes as they are now, after the graph has changed. What must be
+  // equal stays as it was.
+  void Renew();
   // The e-node that stands for a class of the graph as it was, by its canonical id then: one that
   // the match rests on. For other ids, the e-node that the class was made with.
   egraph::ENodeId Standing(egraph::ClassId canonical) const;
   // What must be equal for the match. Each e-node that it rests on occurs.
-  std::vector<Equality> Equalities() const;
+  const std::vector<Equality>& equalities() const { return equalities_; }
 
  private:
   void TakePattern(const egraph::Rule& rule, const egraph::Match& match);
-  void TakeOldest(const egraph::Match& match);
+  void TakeLikely(const egraph::Match& match);
   void TakeClasses(std::span<const egraph::ClassId> classes);
   void TakeAround(const egraph::Match& match);
   void Take(egraph::ENodeId enode);
 
-  const egraph::EGraph& graph_;
-  const ENodeTable& enodes_;
+  const egraph::EGraph* graph_;
+  const ENodeTable* enodes_;
   // By canonical class; in each the oldest e-node stands for the class.
   absl::flat_hash_map<egraph::ClassId, std::vector<egraph::ENodeId>> of_class_;
+  std::vector<Equality> equalities_;
 };
 
 // What must be equal so that these e-nodes are a part of a graph: those of one class, and each with

@@ -35,9 +35,10 @@ Journal Example() {
                       .external_location = "out.onnx.data"},
       .rounds = {{.rewrites = {{.rule = "conv-relu", .at = {Value("y"), Value("x")}},
                                {.rule = "two", .at = {Made(0, 1), {.sort = Place::Sort::kAbsent}},
-                                .alternative = 1, .which = 2, .with_last = true},
+                                .alternative = 1, .which = 2, .found_after = 0},
                                {.rule = "two",
-                                .at = {{.sort = Place::Sort::kNode, .name = "tuple"}}}},
+                                .at = {{.sort = Place::Sort::kNode, .name = "tuple"}},
+                                .found_after = 2}},
                   .chosen = {Made(1, 0), Value("y")},
                   .splits = {{Value("s0"), Value("s1")}}},
                  {.chosen = {Value("z")}}},
@@ -84,7 +85,7 @@ TEST(JournalTextTest, IsOneObjectPerLine) {
                                    BlobId::Of("model").Text(), "\",\"outcome\":\"improved\"}"));
   EXPECT_THAT(lines[1], HasSubstr("{\"preparation\":{\"shapes\":{\"x\":[1,3]}"));
   EXPECT_EQ(lines[2], "{\"rule\":\"conv-relu\",\"at\":[\"y\",\"x\"]}");
-  EXPECT_EQ(lines[3], "{\"rule\":\"two\",\"at\":[[0,1],null],\"alternative\":1,\"which\":2,\"with_last\":true}");
+  EXPECT_EQ(lines[3], "{\"rule\":\"two\",\"at\":[[0,1],null],\"alternative\":1,\"which\":2,\"found_after\":0}");
   EXPECT_EQ(lines[4], "{\"rule\":\"two\",\"at\":[{\"node\":\"tuple\"}]}");
   EXPECT_EQ(lines[5], "{\"graph\":{\"chosen\":[[1,0],\"y\"],\"splits\":[[\"s0\",\"s1\"]]}}");
   EXPECT_EQ(lines[6], "{\"graph\":{\"chosen\":[\"z\"],\"splits\":[]}}");
