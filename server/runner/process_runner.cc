@@ -16,6 +16,7 @@
 #include "core/base/status_macros.h"
 #include "core/os/child_process.h"
 #include "core/os/message_channel.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"

@@ -111,6 +111,24 @@ class QueueTest(harness.TestCase):
         self.assertTrue(again.json()["same"])
         self.assert_code(self.quotient("verify", "jobs/none"), 2, "JOB_NOT_FOUND")
 
+    def test_a_result_is_made_again_from_its_journal(self):
+        self.serve()
+        job = self.submit("m0.onnx", *SHORT)
+        self.assert_code(self.quotient("watch", job), 0)
+        again = self.quotient("replay", job, "--json")
+        self.assert_code(again, 0)
+        self.assertTrue(again.json()["is_result"])
+        self.assert_code(self.quotient("replay", "jobs/none"), 2, "JOB_NOT_FOUND")
+        # The same here, from the files that the server has.
+        self.assert_code(self.quotient("result", job, "-o", "fast.onnx", "--journal", "fast.journal"), 0)
+        self.assert_code(self.quotient("replay", "m0.onnx", "fast.journal", "-o", "again.onnx"), 0)
+        self.assertEqual((self.folder / "again.onnx").read_bytes(), (self.folder / "fast.onnx").read_bytes())
+        self.assert_code(self.quotient("replay", "m1.onnx", "fast.journal"), 1, "JOURNAL_INVALID")
+        text = (self.folder / "fast.journal").read_text()
+        (self.folder / "damaged.journal").write_text(text.replace("engine", "Engine"))
+        self.assert_code(self.quotient("replay", "m0.onnx", "damaged.journal"), 1, "JOURNAL_INVALID")
+        self.assert_code(self.quotient("replay", "m0.onnx", "no.journal"), 2, "OPTION_INVALID")
+
     def test_a_deleted_job_is_gone(self):
         self.serve()
         job = self.submit("m0.onnx", *SHORT)

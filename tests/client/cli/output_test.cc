@@ -30,9 +30,11 @@ class FakeResult : public ResultSource {
   std::string external_location() const override { return location; }
   absl::StatusOr<std::string> ReportJson() override { return report::ToJson(report); }
   absl::StatusOr<std::string> ReportHtml() override { return std::string("<html>"); }
+  absl::StatusOr<std::string> Journal() override { return journal; }
 
   report::Report report;
   std::string location;
+  std::string journal;
   absl::Status model_status;
 };
 

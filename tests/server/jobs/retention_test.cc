@@ -69,6 +69,19 @@ TEST_F(RetentionTest, AJobIsRemovedWithItsBlobsWhenNobodyHasUsedItForLong) {
   EXPECT_TRUE(store_->History(job.id, 0)->empty());
 }
 
+TEST_F(RetentionTest, AJournalStaysAndGoesWithItsResult) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  JobResult result = SomeResult();
+  result.journal = *blobs_->Put("journal");
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, result));
+  clock_.AdvanceMs(29 * kDayMs);
+  MustRun();
+  EXPECT_TRUE(*blobs_->Contains(*result.journal));
+  clock_.AdvanceMs(2 * kDayMs);
+  EXPECT_EQ(MustRun().jobs_by_age, 1);
+  EXPECT_FALSE(*blobs_->Contains(*result.journal));
+}
+
 TEST_F(RetentionTest, AResultThatIsFoundAgainStays) {
   const Job job = Ended("model");
   clock_.AdvanceMs(29 * kDayMs);

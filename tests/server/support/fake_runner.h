@@ -103,6 +103,10 @@ class FakeRunner : public worker::JobRunner {
                                 absl::StrCat(job.spec.options.seed)};
   }
 
+  absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, IsWanted /*is_wanted*/) override {
+    return worker::Replay{job.result->model, job.spec.model.graph == job.result->model, 3};
+  }
+
  private:
   // The token has no way of waking anybody, so it is looked at now and then.
   absl::Status Wait(const CancelToken& token) {
