@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/base/reason.h"
 #include "core/journal/journal.h"
 #include "core/search/strategy.h"
@@ -22,7 +25,9 @@ namespace quotient::optimize {
 namespace {
 
 using quotient::testing::HasReason;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 class ReplayTest : public OptimizeTest {
  protected:
@@ -97,6 +102,79 @@ TEST_F(ReplayTest, OptionsThatChangeTheModelAreInTheJournal) {
   ExpectReplayed(GuardedSoftmax());
 }
 
+// The shape of x is that of z only by its name, so the search is made again without trust in names.
+TEST_F(ReplayTest, WhatWasSearchedWithoutNamesIsReplayedWithoutThem) {
+  const std::string model = testing::ModelAtOpset(17, R"(
+      g (float[N,S,4] x, float[N,S,4] z) => (float[M,S,4] y) {
+        a = Neg(x)
+        b = Neg(a)
+        s = Shape(x)
+        e = Reshape(z, s)
+        y = Concat <axis = 0> (b, e)
+      })").SerializeAsString();
+  const Result result = Optimized(model);
+  ASSERT_OK_AND_ASSIGN(const journal::Journal journal, journal::FromText(result.journal));
+  ASSERT_TRUE(journal.derivation.has_value());
+  EXPECT_TRUE(journal.derivation->preparation.names_are_forgotten);
+  ExpectReplayed(model);
+}
+
+// What a wrong rule made is found out, and the search is made again without the rule.
+TEST_F(ReplayTest, WhatWasFoundWithoutAWrongRuleIsReplayed) {
+  const std::vector<rules::Family> families = {
+      {"of the test", "neg-neg: Neg(Neg(?x)) => ?x\nrelu-is-nothing: Relu(?x) => ?x\n", nullptr,
+       nullptr}};
+  families_ = families;
+  ExpectReplayed(testing::ModelAtOpset(17, R"(
+      g (float[N,4] x) => (float[N,4] y) { a = Neg(x) b = Neg(a) c = Tanh(b) y = Relu(c) })")
+                     .SerializeAsString());
+}
+
+// Two products of one operand become one, whose parts are a Split.
+TEST_F(ReplayTest, SplitsAreReplayed) {
+  networks::NetworkBuilder builder("products", 5);
+  const std::string x = builder.Input("x", {"8", "16"});
+  for (const char* name : {"v", "w"}) {
+    builder.Output(builder.MatMul(x, builder.Weight(name, {16, 16}, 16, 1)), {"8", "16"});
+  }
+  const std::string model = std::move(builder).Build().SerializeAsString();
+  const Result result = Optimized(model);
+  ASSERT_OK_AND_ASSIGN(const journal::Journal journal, journal::FromText(result.journal));
+  ASSERT_TRUE(journal.derivation.has_value());
+  EXPECT_THAT(journal.derivation->rounds[0].splits, SizeIs(1));
+  ExpectReplayed(model);
+  // A Split of a part alone, of parts in the wrong order, and of what is no Slice.
+  const auto tampered = [&](const auto& change) {
+    return ReplayBy(model, Changed(result.journal, [&](journal::Journal& it) {
+                      change(it.derivation->rounds[0].splits[0]);
+                    }));
+  };
+  using Places = std::vector<journal::Place>;
+  EXPECT_THAT(tampered([](Places& parts) { parts.pop_back(); }),
+              HasReason(Reason::kJournalInvalid, HasSubstr("Split")));
+  EXPECT_THAT(tampered([](Places& parts) { std::swap(parts[0], parts[1]); }),
+              HasReason(Reason::kJournalInvalid, HasSubstr("Split")));
+  EXPECT_THAT(tampered([](Places& parts) { parts[0] = {.name = "x"}; }),
+              HasReason(Reason::kJournalInvalid, HasSubstr("Split")));
+}
+
+TEST_F(ReplayTest, NodesThatAreNotUnderstoodAreReplayed) {
+  for (const char* graph : {
+           // A node that is not understood, between what is rewritten.
+           R"(g (float[2,4] x) => (float[2,4] y) {
+             a = Neg(x) b = Neg(a) c = acme.Odd(b) d = Abs(c) y = Abs(d)
+           })",
+           // An operand that is left out.
+           R"(g (float[2,4] x, float h) => (float[2,4] y) {
+             a = Neg(x) b = Neg(a) y = Clip(b, , h)
+           })"}) {
+    const std::string text =
+        absl::StrCat("<ir_version: 8, opset_import: [\"\" : 17, \"acme\" : 1]> ", graph);
+    SCOPED_TRACE(text);
+    ExpectReplayed(testing::ModelFromText(text).SerializeAsString());
+  }
+}
+
 TEST_F(ReplayTest, AModelThatStaysTheSameHasAJournal) {
   const std::string model =
       testing::ModelAtOpset(17, "g (float[N,4] x) => (float[N,4] y) { y = Tanh(x) }")
@@ -106,6 +184,30 @@ TEST_F(ReplayTest, AModelThatStaysTheSameHasAJournal) {
   ASSERT_OK_AND_ASSIGN(const Replayed replayed, ReplayBy(model, result.journal));
   EXPECT_TRUE(replayed.is_original);
   EXPECT_EQ(replayed.files.model, model);
+}
+
+TEST_F(ReplayTest, AJournalReadsLikeThis) {
+  options_.strategy = "saturate";
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(Optimized(Branches()).journal, '\n')) {
+    if (absl::StartsWith(line, "{\"rule\"") || absl::StartsWith(line, "{\"graph\"")) {
+      lines.emplace_back(line);
+    }
+  }
+  EXPECT_THAT(
+      lines,
+      ElementsAre(
+          R"({"rule":"conv-merge","at":["input",)"
+          R"("/Conv_0.weight","/Conv_0.bias","/Conv_0_output_0",)"
+          R"("/Conv_2.weight","/Conv_2.bias","/Conv_2_output_0",)"
+          R"("/Conv_4.weight","/Conv_4.bias","/Conv_4_output_0",)"
+          R"("/Conv_6.weight","/Conv_6.bias","/Conv_6_output_0"]})",
+          R"({"rule":"concat-of-unary","at":["/Concat_8_output_0","/Conv_0_output_0",)"
+          R"("/Conv_2_output_0","/Conv_4_output_0","/Conv_6_output_0"],"found_after":0})",
+          R"({"rule":"fold-constant","at":[[0,0],)"
+          R"("/Conv_0.bias","/Conv_2.bias","/Conv_4.bias","/Conv_6.bias"],"found_after":1})",
+          R"({"rule":"concat-slices","at":[[1,0],[0,2]],"found_after":2})",
+          R"({"graph":{"chosen":[[2,0],[1,1]],"splits":[]}})"));
 }
 
 TEST_F(ReplayTest, EqualJobsHaveEqualJournals) {

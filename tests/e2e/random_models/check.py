@@ -62,24 +62,41 @@ def limit_cpu():
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
 
 
+def run_quotient(folder, *arguments):
+    return subprocess.run([BIN / "quotient", *arguments], capture_output=True, text=True,
+                          timeout=TIMEOUT_SECONDS, check=False, preexec_fn=limit_cpu,
+                          env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+
+
+def replay(source, journal, result, folder):
+    """What is wrong with the journal of a result, or nothing: it must make the same file again."""
+    again = folder / "again.onnx"
+    done = run_quotient(folder, "replay", source, journal, "-o", again)
+    if done.returncode != 0:
+        return f"replay exit {done.returncode}: {done.stderr.strip()[-600:]}"
+    return "" if again.read_bytes() == result.read_bytes() else "replay makes another file"
+
+
 def optimize(model, folder, arguments=ARGUMENTS):
-    """Runs `quotient optimize` on a model in a folder of its own."""
-    source, result, report = (folder / name for name in ("in.onnx", "out.onnx", "report.json"))
+    """Runs `quotient optimize` on a model in a folder of its own, and replays the journal of what came
+    back."""
+    source, result, report, journal = (
+        folder / name for name in ("in.onnx", "out.onnx", "report.json", "out.journal"))
     data = model.SerializeToString()
     source.write_bytes(data)
-    for path in (result, report):
+    for path in (result, report, journal):
         path.unlink(missing_ok=True)
     try:
-        done = subprocess.run(
-            [BIN / "quotient", "optimize", source, "-o", result, "--report", report, *arguments],
-            capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
-            preexec_fn=limit_cpu,
-            env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+        done = run_quotient(folder, "optimize", source, "-o", result, "--report", report,
+                            "--journal", journal, *arguments)
     except subprocess.TimeoutExpired:
         return Outcome("crashed", f"no end within {TIMEOUT_SECONDS} s")
     if done.returncode != 0:
         return Outcome("refused" if done.returncode == 3 else "crashed",
                        f"exit {done.returncode}: {done.stderr.strip()[-600:]}")
+    wrong = replay(source, journal, result, folder)
+    if wrong:
+        return Outcome("crashed", wrong)
     told = json.loads(report.read_text())
     out = result.read_bytes()
     return Outcome(told["outcome"], report=told,

@@ -9,6 +9,7 @@
 #include "core/base/reason.h"
 #include "core/os/child_process.h"
 #include "core/os/message_channel.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
 #include "server/jobs/convert.h"
