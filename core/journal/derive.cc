@@ -99,8 +99,9 @@ class Past {
     }
   }
 
-  // What a rewrite rests on, and when that was so.
+  // What a rewrite rests on.
   struct Ground {
+    Match match;  // Its classes are e-nodes that stood for them when it was found.
     Support support;
     uint32_t on_first = 0;  // As in Reasons::AddRewrite.
   };
@@ -170,10 +171,14 @@ class Past {
     return absl::OkStatus();
   }
 
-  Ground GroundOf(size_t attempt, size_t rule, const Match& match) const {
+  // `match` is in the e-graph now.
+  Ground GroundOf(size_t attempt, size_t rule, Match match) const {
     const auto doubt = doubts_.find(attempt);
     const Reach reach = doubt == doubts_.end() ? Reach::kFound : doubt->second.reach;
-    return {Support(*round_->rules()[rule], match, round_->graph(), reasons_.enodes(), reach),
+    const EGraph& graph = round_->graph();
+    Support support(*round_->rules()[rule], match, graph, reasons_.enodes(), reach);
+    for (ClassId& cls : match.classes) cls = ClassId(support.Standing(graph.Find(cls)).value());
+    return {std::move(match), std::move(support),
             reach == Reach::kAll ? static_cast<uint32_t>(rewrites_.size()) : 0};
   }
 
@@ -191,16 +196,15 @@ class Past {
   absl::Status RepeatOne(size_t attempt, const ProofLog::Attempt& tried) {
     QUOTIENT_RETURN_IF_ERROR(LookEarly());
     QUOTIENT_ASSIGN_OR_RETURN(const size_t rule, RuleOf(tried));
-    QUOTIENT_ASSIGN_OR_RETURN(Match match, FromSearch(rule, MatchOf(tried)));
+    QUOTIENT_ASSIGN_OR_RETURN(const Match match, FromSearch(rule, MatchOf(tried)));
     const EGraph& graph = round_->graph();
-    const Ground ground = TakeGround(attempt, rule, match);
+    Ground ground = TakeGround(attempt, rule, match);
     const Support& support = ground.support;
-    for (ClassId& cls : match.classes) cls = ClassId(support.Standing(graph.Find(cls)).value());
     const size_t unions_before = graph.proofs()->unions().size();
-    QUOTIENT_ASSIGN_OR_RETURN(const bool changed, round_->Apply(rule, match));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool changed, round_->Apply(rule, ground.match));
     if (!changed) return absl::OkStatus();
     const auto number = static_cast<uint32_t>(rewrites_.size());
-    rewrites_.push_back({attempt, rule, std::move(match)});
+    rewrites_.push_back({attempt, rule, std::move(ground.match)});
     NoteENodes(&support, number);
     for (const egraph::UnionRecord& made : graph.proofs()->unions().subspan(unions_before)) {
       // The reasons derive congruences themselves.
