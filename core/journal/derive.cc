@@ -389,10 +389,12 @@ class Deriver {
   absl::StatusOr<std::optional<Derived>> Try() {
     QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<Past> past,
                               Past::Make(selected_, measured_, settings_, doubts_, stop_));
+    fprintf(stderr, "T %ld past made, rewrites %zu doubts %zu enodes %u\n", time(nullptr), past->num_rewrites(), doubts_.size(), past->round().graph().enode_bound());
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<ENodeId> chosen, ChosenIn(*past));
     std::vector<uint32_t> numbers = past->reasons().RewritesFor(
         EqualitiesAmong(WithValues(*past, chosen), past->round().graph(),
                         past->reasons().enodes()));
+    fprintf(stderr, "T %ld needed %zu\n", time(nullptr), numbers.size());
     if (needs_all_) {
       numbers.clear();
       for (uint32_t i = 0; i < past->num_rewrites(); ++i) numbers.push_back(i);
@@ -401,6 +403,7 @@ class Deriver {
         const std::unique_ptr<Rest> rest,
         Rest::Begin(*past, selected_.tensors.original, measured_, settings_));
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<uint32_t> failed, rest->Make(numbers, stop_));
+    fprintf(stderr, "T %ld failed %zu\n", time(nullptr), failed.size());
     if (!failed.empty()) {
       QUOTIENT_RETURN_IF_ERROR(Widen(*past, failed));
       return std::nullopt;
