@@ -10,7 +10,7 @@
 namespace quotient::store {
 
 // The columns that ReadJob and ReadTransition expect, in this order.
-#define QUOTIENT_JOB_COLUMNS "record, lease_epoch"
+#define QUOTIENT_JOB_COLUMNS "record, lease_epoch, id, state"
 #define QUOTIENT_TRANSITION_COLUMNS "job_id, sequence, time_ms, from_state, to_state, actor, reason"
 
 // Adds the rows of a job in `job` and `job_index`, or replaces them.
@@ -18,7 +18,8 @@ absl::Status PutJob(Database& database, const jobs::Job& job);
 // Adds the blobs that the job refers to, if they are not there yet.
 absl::Status PutBlobs(Database& database, const jobs::Job& job);
 
-// Both return INTERNAL if the record cannot be read.
+// Both return INTERNAL if the record cannot be read; that of a job has to be of the id and in the
+// state of its row, else whoever found it by them would change another job, or could not change it.
 absl::StatusOr<jobs::Job> ReadJob(const Row& row);
 absl::StatusOr<jobs::Transition> ReadTransition(const Row& row);
 // Expects the columns job_id, owner, epoch.
