@@ -216,9 +216,14 @@ class Server {
        .new_id = [this] { return absl::StrCat(++last_id_); },
        .identify = Identify}};
   testing::FakeRunner runner_{&Blobs()};
-  rpc::OptimizerService jobs_{
-      {.count = 4, .per_peer = 4}, &admission_, store_.get(), &hub_, &runner_, &clock_};
-  rpc::ModelService models_{&admission_, &runner_};
+  // Slots for all: a stream that loses its slot is cancelled by gRPC, which is not there.
+  rpc::OptimizerService jobs_{{.count = kMostSteps + 1, .per_peer = kMostSteps + 1},
+                              &admission_,
+                              store_.get(),
+                              &hub_,
+                              &runner_,
+                              &clock_};
+  rpc::ModelService models_{&admission_, &runner_, &clock_};
   rpc::CapabilitiesService capabilities_{v1::Capabilities()};
   const bool observes_ = (ledger_.AddObserver(&hub_), true);
 
