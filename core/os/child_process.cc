@@ -17,6 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 
 namespace quotient::os {
@@ -40,6 +42,13 @@ void AwaitEnd(pid_t pid, double seconds) {
   if (!process.valid()) return;
   pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
   poll(&ended, 1, static_cast<int>(seconds * 1e3));
+}
+
+// A process that was killed may still be in a system call, such as one that writes a file. Those
+// that have ended and that nobody waits for are of the group for ever, so this has a limit.
+void AwaitEndOfGroup(pid_t leader) {
+  constexpr int kLooks = 1000;
+  for (int i = 0; i < kLooks && kill(-leader, 0) == 0; ++i) absl::SleepFor(absl::Milliseconds(1));
 }
 
 }  // namespace
@@ -99,6 +108,7 @@ void ChildProcess::Reap() {
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   ending_ = Decode(status);
+  if (group_ == Group::kOwn) AwaitEndOfGroup(pid_);
 }
 
 int64_t ChildProcess::AnonymousBytes() const {

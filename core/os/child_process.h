@@ -25,7 +25,10 @@ class ChildProcess {
   // Which processes end with the program.
   enum class Group {
     kStarters,  // It alone: it is of the group of the process that starts it.
-    kOwn,       // All that it has started, unless they left its group.
+    // All that it has started, unless they left its group. Whoever learns that the program has
+    // ended waits for them, too, up to a second, since nobody may ever collect those that have
+    // ended.
+    kOwn,
   };
 
   // Starts the program at a path. It gets nothing of this process but the socket and standard

@@ -68,7 +68,9 @@ const Flag kFlags[] = {
      "how often it is looked for what can be removed"},
     {"scrub-bytes-per-second", "N", &ServerFlags::scrub_bytes_per_second,
      "stored files are read so fast, again and again, to find damage; 0: not at all"},
-    {"max-job-seconds", "N", &ServerFlags::max_job_seconds, "a job is stopped after this long"},
+    {"max-job-seconds", "N", &ServerFlags::max_job_seconds,
+     "what an attempt of a job may take; after two thirds of it, it finishes with the best that it "
+     "has"},
     {"max-silent-seconds", "N", &ServerFlags::max_silent_seconds,
      "a job that makes no progress for this long, beside its budget, is taken to hang; its process "
      "is ended, and the job is tried again; 0: no limit"},

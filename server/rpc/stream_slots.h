@@ -44,9 +44,9 @@ class StreamSlots {
   ~StreamSlots() { absl::MutexLock lock(&mutex_); }
 
   // Returns null if all slots are taken, or all of this peer, by streams that do not wait for their
-  // peers, or not for long. `cancel` must end the stream, and is
-  // called from another thread, at most once. It is not called after the slot's destruction. It
-  // must not block or call this object.
+  // peers, or not for long. `cancel` must end the stream, and is called from another thread, at
+  // most once. It is not called after the slot's destruction. It must not block or call this
+  // object.
   std::unique_ptr<Slot> TryTake(absl::string_view peer, std::function<void()> cancel)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -175,7 +175,7 @@ void Limit(__rlimit_resource resource, rlim_t most) {
 }
 
 // Addresses are not limited, because drivers of GPUs reserve more than there is memory, nor is the
-// number of processes, of which a limit counts all that the user has (job_group.h does that).
+// number of processes, of which a limit counts all that the user has (job_groups.h does that).
 void LimitResources(int64_t most_file_bytes) {
   Limit(RLIMIT_FSIZE, static_cast<rlim_t>(most_file_bytes));
   std::signal(SIGXFSZ, SIG_IGN);  // What is too large fails as if the disk were full.

@@ -12,7 +12,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "core/base/checkpoint_slot.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -29,7 +28,6 @@
 #include "core/timing/store.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/options.h"
-#include "proto/wire/progress.h"
 #include "proto/wire/status.h"
 #include "proto/wire/time.h"
 #include "proto/wire/validation.h"
@@ -42,12 +40,12 @@
 #include "server/runner/process_runner.h"
 #include "server/runner/runner.pb.h"
 #include "server/runner/sandbox.h"
+#include "server/runner/sent_events.h"
 #include "server/store/disk/outbox.h"
 
 namespace quotient::runner {
 namespace {
 
-constexpr double kProgressSeconds = 0.1;  // At least so long is between two of one phase.
 // The listener tells the server so often that another job measures.
 constexpr int64_t kWaitsNs = 5'000'000'000;
 // A job is told to finish when this share of its time has passed. It then goes on as if its budget
@@ -56,74 +54,6 @@ constexpr int64_t kWaitsNs = 5'000'000'000;
 constexpr double kFinishShare = 1 / 1.5;
 // What the largest file may have at least that a process writes.
 constexpr int64_t kLeastFileBytes = int64_t{64} << 30;
-// Of a checkpoint. What is larger is not kept.
-constexpr size_t kMostCheckpointBytes = kMostMessageBytes - (1 << 20);
-
-// Thread-safe.
-class Events {
- public:
-  explicit Events(os::MessageChannel* channel) : channel_(*channel) {}
-
-  void Send(const v1::Event& event) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::MutexLock lock(&mutex_);
-    // If this fails, the server is gone, which the listener sees, too.
-    channel_.Send(event.SerializeAsString(), os::kNever).IgnoreError();
-  }
-
- private:
-  absl::Mutex mutex_;
-  os::MessageChannel& channel_ ABSL_GUARDED_BY(mutex_);
-};
-
-class SentProgress : public ProgressSink {
- public:
-  explicit SentProgress(Events* events) : events_(*events) {}
-
-  void Report(const Progress& progress) override {
-    // A search reports each simulation, and the server looks at each message.
-    if (progress.phase == phase_ && Clock::System().SecondsSince(last_ns_) < kProgressSeconds) {
-      return;
-    }
-    phase_ = progress.phase;
-    last_ns_ = Clock::System().NowNs();
-    v1::Event event;
-    *event.mutable_progress() = wire::ToProto(progress);
-    events_.Send(event);
-  }
-
- private:
-  Events& events_;
-  std::string phase_;
-  int64_t last_ns_ = 0;
-};
-
-// The server keeps what is saved. It is durable a little later than Save returns.
-class SentCheckpoint : public CheckpointSlot {
- public:
-  SentCheckpoint(const v1::Run& run, Events* events)
-      : run_(run), events_(*events), last_ns_(Clock::System().NowNs()) {}
-
-  std::string Load() override { return run_.checkpoint(); }
-  bool Due() override {
-    return Clock::System().SecondsSince(last_ns_) >= run_.checkpoint_seconds();
-  }
-  void Save(absl::string_view bytes) override {
-    last_ns_ = Clock::System().NowNs();
-    if (bytes.size() > kMostCheckpointBytes) {
-      Log().warn("a checkpoint of {} bytes is not kept", bytes.size());
-      return;
-    }
-    v1::Event event;
-    event.set_checkpoint(std::string(bytes));
-    events_.Send(event);
-    os::FaultPoint("job.checkpointed");
-  }
-
- private:
-  const v1::Run& run_;
-  Events& events_;
-  int64_t last_ns_;
-};
 
 // What jobs need, in the server's data folder.
 class Workplace {
@@ -204,8 +134,8 @@ class Workplace {
 struct Listening {
   os::MessageChannel& channel;
   Events& events;
-  const int64_t
-      finish_ns;  // When the job is told to finish if the server does not order it before.
+  // When the job is told to finish if the server does not order it before.
+  const int64_t finish_ns;
   CancelToken token;
   absl::Mutex mutex;
   const timing::Lane* lane ABSL_GUARDED_BY(mutex) = nullptr;  // Null if there is none.

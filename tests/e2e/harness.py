@@ -47,11 +47,14 @@ class Server:
                  "--port-file", port_file, *self.flags],
                 stdout=log, stderr=log, env=self.env, preexec_fn=die_with_parent)
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not port_file.exists():
+        while True:
+            # It goes again when the server is told to end.
+            with contextlib.suppress(FileNotFoundError):
+                self.address = port_file.read_text().strip()
+                return
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError("the server did not start:\n" + self.log.read_text())
             time.sleep(0.02)
-        self.address = port_file.read_text().strip()
 
     def metrics(self):
         """The page that Prometheus reads; of a server with --metrics-listen."""

@@ -37,4 +37,10 @@ int64_t BlobCheck::Step(int64_t max_bytes) {
   return count;
 }
 
+bool BlobCheck::Finish() {
+  constexpr int64_t kReadBytes = 1 << 20;
+  while (!done_) Step(kReadBytes);
+  return intact_;
+}
+
 }  // namespace quotient::store

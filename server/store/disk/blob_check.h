@@ -19,6 +19,8 @@ class BlobCheck {
 
   // Reads up to `max_bytes` more. Returns how many it read.
   int64_t Step(int64_t max_bytes);
+  // Reads all that is left. Returns whether the bytes are intact.
+  bool Finish();
   // Whether all is known.
   bool done() const { return done_; }
   // Whether the bytes have the digest; false if the disk cannot read them. Once it is done.

@@ -16,8 +16,6 @@
 namespace quotient::store {
 namespace {
 
-constexpr int64_t kReadBytes = 1 << 20;
-
 class MappedBlob : public jobs::Blob {
  public:
   explicit MappedBlob(std::unique_ptr<os::MappedFile> file)
@@ -60,8 +58,7 @@ absl::Status BlobFiles::Verify(const BlobId& id) {
   if (!present) return NoBlob(id);
   absl::StatusOr<BlobCheck> check = BlobCheck::Begin(PathOf(id.digest), id.digest);
   if (!check.ok()) return FailureToOpen(id, check.status());
-  while (!check->done()) check->Step(kReadBytes);
-  if (check->intact()) {
+  if (check->Finish()) {
     NoteIntact(id.digest);
     return absl::OkStatus();
   }

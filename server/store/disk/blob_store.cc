@@ -28,8 +28,6 @@
 namespace quotient::store {
 namespace {
 
-constexpr int64_t kReadBytes = 1 << 20;
-
 absl::Status RemoveAllIn(const std::string& folder) {
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
@@ -153,8 +151,8 @@ std::optional<int64_t> DiskBlobStore::LastUseMs(const BlobId& id) const {
   return MtimeMs(status);
 }
 
-// Other processes use blobs, too, and do not know this one's mutex. So the file is taken away
-// first, and put back if its time then says that somebody has used it in the meantime.
+// Use takes no mutex, because each submission calls it. So the file is taken away first, and put
+// back if its time then says that somebody has used it in the meantime.
 absl::StatusOr<bool> DiskBlobStore::RemoveUnused(const BlobId& id, int64_t unix_ms) {
   const std::string path = PathOf(id.digest);
   const std::string aside = absl::StrCat(incoming(), "/", kTakenAway, id.digest.Hex());
@@ -208,8 +206,7 @@ absl::Status DiskBlobStore::Take(const std::string& folder, const BlobId& id) {
   if (!is_plain || status.st_size != id.size_bytes) return NotMade(id);
   QUOTIENT_RETURN_IF_ERROR(CheckRoom(0));
   QUOTIENT_ASSIGN_OR_RETURN(BlobCheck check, BlobCheck::Begin(made, id.digest));
-  while (!check.done()) check.Step(kReadBytes);
-  if (!check.intact()) return NotMade(id);
+  if (!check.Finish()) return NotMade(id);
   os::FaultPoint("blob.checked");
   QUOTIENT_RETURN_IF_ERROR(os::Sync(check.fd(), made));
   os::FaultPoint("blob.synced");

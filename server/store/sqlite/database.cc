@@ -45,6 +45,11 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   std::unique_ptr<Database> database(new Database(handle));
   if (code != SQLITE_OK) return database->Failure(code);
+  // SQLite opens for reading what it cannot open for writing, if only for a moment, and the process
+  // would then store nothing for as long as it lives.
+  if (mode == Mode::kReadWrite && sqlite3_db_readonly(handle, "main") != 0) {
+    return database->Failure(SQLITE_READONLY);
+  }
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   return database;
 }

@@ -148,7 +148,7 @@ def unfinished(history):
 
 
 def recoveries(history):
-    """Seconds from when jobs were taken back to when they ran again, for jobs that no other one kept waiting."""
+    """Seconds from when jobs were taken back to when they ran again, with what other jobs kept them waiting."""
     seconds = []
     taken = {}
     for step in history.transitions:
