@@ -20,11 +20,33 @@ class Taker {
   // `seed`: the e-node that the search starts at, or an invalid one.
   Taker(const Plan& plan, const EGraph& graph, std::span<const ClassId> wanted, ENodeId seed,
         int64_t* steps, std::vector<PlacedMatch>* found)
-      : plan_(plan), graph_(graph), wanted_(wanted), seed_(seed), steps_(*steps), found_(*found) {}
+      : plan_(plan),
+        graph_(graph),
+        wanted_(wanted),
+        seed_(seed),
+        wanted_in_(plan.num_registers),
+        steps_(*steps),
+        found_(*found) {
+    size_t next = 0;
+    for (const std::vector<uint32_t>& registers : {plan.root_registers, plan.variable_registers}) {
+      for (const uint32_t at : registers) {
+        if (next < wanted.size()) wanted_in_[at] = graph.Find(wanted[next++]);
+      }
+    }
+  }
   void Watch(const PatternMachine<Taker>* machine) { machine_ = machine; }
 
   bool Reached(size_t /*at*/) { return true; }
   bool Tries() { return --steps_ >= 0; }
+  // A class that is wanted must be the one that was found.
+  bool Keeps(size_t at) {
+    const Instruction& step = plan_.code[at];
+    if (step.node_class != kNoIndex && !IsWanted(step.node_class)) return false;
+    for (uint32_t i = 0; i < step.num_children; ++i) {
+      if (!IsWanted(step.first_child + i)) return false;
+    }
+    return true;
+  }
   bool GoesOn(size_t /*at*/, bool passes) { return passes; }
 
   bool Found() {
@@ -38,6 +60,10 @@ class Taker {
   }
 
  private:
+  bool IsWanted(uint32_t in) const {
+    return !wanted_in_[in].valid() || graph_.Find(machine_->reg(in)) == wanted_in_[in];
+  }
+
   std::vector<ENodeId> ENodes() const {
     std::vector<ENodeId> enodes;
     if (seed_.valid()) enodes.push_back(seed_);
@@ -54,6 +80,7 @@ class Taker {
   const EGraph& graph_;
   const std::span<const ClassId> wanted_;
   const ENodeId seed_;
+  std::vector<ClassId> wanted_in_;  // By register; invalid where any class will do.
   int64_t& steps_;
   std::vector<PlacedMatch>& found_;
   const PatternMachine<Taker>* machine_ = nullptr;
@@ -89,7 +116,12 @@ std::vector<PlacedMatch> FindMatchesAt(const Program& program, const EGraph& gra
     machine.Run();
     return found;
   }
+  const Instruction& first = from_root->plan->code[0];
   for (const ENodeId seed : graph.nodes(graph.Find(classes[from_root->root]))) {
+    // A class may have thousands of e-nodes of other operators.
+    const bool is_likely =
+        first.op.valid() ? graph.node(seed).op == first.op : graph.kind(seed) == first.kind;
+    if (!is_likely) continue;
     Taker taker(*from_root->plan, graph, classes, seed, &steps, &found);
     PatternMachine machine(program, *from_root->plan, graph, taker);
     taker.Watch(&machine);

@@ -129,6 +129,7 @@ class Past {
     };
     for_each([&](const ProofLog::Attempt& tried) { return ExpectEarly(attempt, tried); });
     for_each([&](const ProofLog::Attempt& tried) { return RepeatOne(attempt, tried); });
+    fprintf(stderr, "T attempts %zu\n", attempt);
     return status;
   }
 
@@ -472,6 +473,11 @@ class Deriver {
     round.rewrites = rest.TakeRewrites();
     absl::StatusOr<model::Graph> graph = rest.round().Finish(round);
     if (!graph.ok()) return AllIfNot(graph.status().message());
+    if (!IsSame(*graph, wanted_)) {
+      fprintf(stderr, "nodes %zu %zu values %zu %zu\n", graph->nodes.size(), wanted_.nodes.size(), graph->values.size(), wanted_.values.size());
+      for (size_t i = 0; i < std::min(graph->nodes.size(), wanted_.nodes.size()); ++i) if (graph->nodes[i].name != wanted_.nodes[i].name || graph->nodes[i].op != wanted_.nodes[i].op || !(graph->nodes[i].attributes == wanted_.nodes[i].attributes)) fprintf(stderr, "node %zu %s %s | %s %s\n", i, graph->nodes[i].op.c_str(), graph->nodes[i].name.c_str(), wanted_.nodes[i].op.c_str(), wanted_.nodes[i].name.c_str());
+      for (size_t i = 0; i < std::min(graph->values.size(), wanted_.values.size()); ++i) if (graph->values[i].name != wanted_.values[i].name || !(graph->values[i].type == wanted_.values[i].type)) fprintf(stderr, "value %zu %s %s | %s %s\n", i, ToString(graph->values[i].type).c_str(), graph->values[i].name.c_str(), ToString(wanted_.values[i].type).c_str(), wanted_.values[i].name.c_str());
+    }
     if (!IsSame(*graph, wanted_)) return AllIfNot("another graph results");
     return Derived{std::move(round), *std::move(graph)};
   }
