@@ -131,13 +131,14 @@ std::span<const Family> AllFamilies() {
 
 absl::StatusOr<RuleSet> BuildFamilies(TensorDomain* domain, std::span<const Family> families,
                                       std::span<const std::string> disabled) {
-  absl::flat_hash_set<std::string> unknown(disabled.begin(), disabled.end());
+  const absl::flat_hash_set<std::string> left_out(disabled.begin(), disabled.end());
+  absl::flat_hash_set<std::string> unknown = left_out;
   RuleSet set;
   for (const Family& family : families) {
     QUOTIENT_ASSIGN_OR_RETURN(RuleList rules, CompileFamily(domain, family));
     for (std::unique_ptr<egraph::Rule>& rule : rules) {
       unknown.erase(rule->name());
-      if (std::find(disabled.begin(), disabled.end(), rule->name()) != disabled.end()) continue;
+      if (left_out.contains(rule->name())) continue;
       set.pointers_.push_back(rule.get());
       set.owned_.push_back(std::move(rule));
     }

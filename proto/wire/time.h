@@ -9,8 +9,9 @@
 
 namespace quotient::wire {
 
-// What these are in milliseconds, rounded up. Beyond about 30,000 years in either direction they
-// are the limit.
+// What these are in milliseconds, rounded up. Beyond what the messages may hold, which is about
+// 10,000 years in either direction, and the years 1 to 9999, they are the limit; so what they
+// return can always be written again.
 int64_t Milliseconds(const google::protobuf::Duration& duration);
 int64_t UnixMilliseconds(const google::protobuf::Timestamp& time);
 

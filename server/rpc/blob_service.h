@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "core/base/clock.h"
 #include "quotient/v1/blob.grpc.pb.h"
@@ -40,12 +41,15 @@ class BlobService final : public v1::BlobService::Service {
   grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                         grpc::ServerWriter<v1::DownloadResponse>* writer) override;
 
+  // What Upload and Download do with their streams, which are functions here: they take the next
+  // message from the client, or give it one, and return false if there will be no more.
+  using ReadFrame = absl::FunctionRef<bool(v1::UploadRequest*)>;
+  using WriteChunk = absl::FunctionRef<bool(const v1::DownloadResponse&)>;
+  absl::Status Receive(ReadFrame read, v1::UploadResponse* response);
+  absl::Status Send(const v1::DownloadRequest& request, WriteChunk write);
+
  private:
   absl::Status Missing(const v1::FindMissingRequest& request, v1::FindMissingResponse* response);
-  absl::Status Receive(grpc::ServerReader<v1::UploadRequest>& reader, StreamSlots::Slot& slot,
-                       v1::UploadResponse* response);
-  absl::Status Send(const v1::DownloadRequest& request, StreamSlots::Slot& slot,
-                    grpc::ServerWriter<v1::DownloadResponse>& writer);
 
   const BlobLimits limits_;
   jobs::BlobStore& blobs_;

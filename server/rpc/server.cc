@@ -1,5 +1,6 @@
 #include "server/rpc/server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
@@ -43,9 +44,12 @@ void SetTransport(const ServerSettings& settings, grpc::ServerBuilder* builder) 
 }
 
 // Registers gRPC plug-ins for the whole process, which must happen before the first ServerBuilder.
-void EnablePlugins() {
+// What clients send that is no message gets an error; protobuf would also write a line about it,
+// not in the format of the log, as often as somebody likes.
+void PrepareProcess() {
   static std::once_flag once;
   std::call_once(once, [] {
+    google::protobuf::SetLogHandler(nullptr);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
@@ -67,7 +71,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
         absl::StrCat(settings.listen, " can be reached from other machines, without encryption or",
                      " authentication; --allow-remote says that this is meant"));
   }
-  EnablePlugins();
+  PrepareProcess();
   grpc::ServerBuilder builder;
   SetTransport(settings, &builder);
   int port = 0;

@@ -10,6 +10,7 @@
 
 #include "core/search/checkpoint.h"
 #include "core/search/mcts.h"
+#include "tests/fuzz/understood.h"
 #include "tests/support/countdown_clock.h"
 #include "tests/support/egraph/term_workspace.h"
 #include "tests/support/memory_checkpoint.h"
@@ -58,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto outcome = search::MctsStrategy().Run(**workspace, task);
   Check(outcome.ok(), outcome.status());
   Check((outcome->resumed.times > 0) == outcome->checkpoint_refused.empty());
+  if (outcome->checkpoint_refused.empty()) testing::NoteUnderstood();
   Check((*workspace)->graph().num_marks() == 0 && !(*workspace)->graph().dirty());
   return 0;
 }

@@ -261,7 +261,7 @@ class SqliteJobStore : public jobs::JobStore {
       bool wants_more = true;
       const auto read = [&](const Row& row) -> absl::Status {
         ++rows;
-        before = row.Int(2);
+        before = row.Int(4);
         const absl::StatusOr<Job> job = ReadJob(row);
         if (!job.ok()) {
           Log().error("job number {}: {}", before, std::string(job.status().message()));

@@ -10,7 +10,9 @@
 namespace quotient::store {
 
 // The columns that ReadJob and ReadTransition expect, in this order.
-#define QUOTIENT_JOB_COLUMNS "record, lease_epoch"
+#define QUOTIENT_JOB_COLUMNS  \
+  "record, lease_epoch, id, " \
+  "COALESCE((SELECT job_index.state FROM job_index WHERE job_index.number = job.number), '')"
 #define QUOTIENT_TRANSITION_COLUMNS "job_id, sequence, time_ms, from_state, to_state, actor, reason"
 
 // Adds the rows of a job in `job` and `job_index`, or replaces them.
@@ -18,7 +20,8 @@ absl::Status PutJob(Database& database, const jobs::Job& job);
 // Adds the blobs that the job refers to, if they are not there yet.
 absl::Status PutBlobs(Database& database, const jobs::Job& job);
 
-// Both return INTERNAL if the record cannot be read.
+// Both return INTERNAL if the record cannot be read. That of a job has to have the id by which it is
+// found, and the state, if it is searched by that: else another job would be changed, or none could.
 absl::StatusOr<jobs::Job> ReadJob(const Row& row);
 absl::StatusOr<jobs::Transition> ReadTransition(const Row& row);
 // Expects the columns job_id, owner, epoch.
