@@ -132,6 +132,23 @@ const Command kCommands[] = {
      "is given; see 'quotient check'. The exit code is 0 if they are the same and 1 if they are "
      "not.",
      {"quotient verify jobs/0f3c2b1a9d8e7f605142 --seed 7 --verify-inputs 8"}},
+    {kReplay,
+     "replay",
+     "MODEL.onnx JOURNAL | JOB",
+     2,
+     Completion::kFile,
+     {},
+     "make a result once more from its model and its journal",
+     "Makes the rewrites that the journal of the result lists (--journal of 'quotient optimize'), "
+     "each\n"
+     "of which must match at its place, and compares the files with those of the result. Needs no\n"
+     "device and no search. With MODEL and JOURNAL in this process, by the version that made the\n"
+     "journal; with JOB on the server that has it. The exit code is 0 if the result follows from "
+     "the\n"
+     "model by the journal, and 1 if it does not.",
+     {"quotient replay m.onnx m.journal -o fast.onnx",
+      "quotient replay jobs/0f3c2b1a9d8e7f605142 --json"},
+     /*optional_positionals=*/1},
     {kProfile,
      "profile",
      "MODEL.onnx",

@@ -33,6 +33,7 @@ enum CommandBit : unsigned {
   kDelete = 1u << 17,
   kValidate = 1u << 18,
   kVerify = 1u << 19,
+  kReplay = 1u << 20,
 };
 
 // What a shell should offer as completions of a value.

@@ -29,6 +29,7 @@ absl::Status RunSimplify(const Settings& settings, client::Interrupt* interrupt)
 // The exit code tells whether the models are the same.
 absl::StatusOr<ExitCode> RunCheck(const Settings& settings, client::Interrupt* interrupt);
 absl::StatusOr<ExitCode> RunVerify(const Settings& settings, client::Interrupt* interrupt);
+absl::StatusOr<ExitCode> RunReplay(const Settings& settings, client::Interrupt* interrupt);
 // The exit code tells whether a job would look for a faster model.
 absl::StatusOr<ExitCode> RunValidate(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunVersion(const Settings& settings, client::Interrupt* interrupt);

@@ -9,8 +9,11 @@ namespace {
 
 ExitCode OfReason(Reason reason) {
   switch (reason) {
+    case Reason::kJournalInvalid:
+      return kExitNo;
     case Reason::kOptionInvalid:
     case Reason::kJobNotFound:
+    case Reason::kJournalVersion:
       return kExitUsage;
     case Reason::kModelMalformed:
     case Reason::kModelCyclic:
@@ -39,6 +42,7 @@ ExitCode OfReason(Reason reason) {
     case Reason::kUploadOffset:
     case Reason::kQueueFull:
     case Reason::kQuotaJobs:
+    case Reason::kQuotaBytes:
     case Reason::kDraining:
     case Reason::kStorageDown:
     case Reason::kDeviceNotPresent:

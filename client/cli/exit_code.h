@@ -8,7 +8,7 @@ namespace quotient::cli {
 enum ExitCode : int {
   kExitDone = 0,
   // `check` or `verify` compared two models that are not the same; `validate` found one that a job
-  // would return as it came.
+  // would return as it came; by the journal of `replay` its result does not follow from the model.
   kExitNo = 1,
   kExitUsage = 2,
   kExitModelRefused = 3,

@@ -24,6 +24,7 @@ class LocalResult : public ResultSource {
   std::string external_location() const override { return result_.files.external_location; }
   absl::StatusOr<std::string> ReportJson() override { return report::ToJson(result_.report); }
   absl::StatusOr<std::string> ReportHtml() override { return report::ToHtml(result_.report); }
+  absl::StatusOr<std::string> Journal() override { return result_.journal; }
 
  private:
   const optimize::Result result_;
@@ -72,7 +73,8 @@ struct LocalDevices {
                     .clock = Clock::System(),
                     .device_snapshot = settings.snapshot_bytes,
                     .external_location = ExternalLocation(settings.output),
-                    .rule_store = rule_store.get()} {}
+                    .rule_store = rule_store.get(),
+                    .wants_journal = !settings.journal.empty()} {}
 
   const std::unique_ptr<timing::TimingStore> timings;
   timing::Lane lane;

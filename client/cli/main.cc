@@ -63,6 +63,7 @@ Run RunOf(CommandBit command) {
     case kCheck:
     case kValidate:
     case kVerify:
+    case kReplay:
       break;  // See RunCommand.
     case kVersion:
       return &RunVersion;
@@ -78,6 +79,7 @@ absl::StatusOr<ExitCode> RunCommand(CommandBit command, const Settings& settings
   if (command == kCheck) return RunCheck(settings, interrupt);
   if (command == kValidate) return RunValidate(settings, interrupt);
   if (command == kVerify) return RunVerify(settings, interrupt);
+  if (command == kReplay) return RunReplay(settings, interrupt);
   const absl::Status status = RunOf(command)(settings, interrupt);
   if (!status.ok()) return status;
   return kExitDone;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr unsigned kRun = kOptimize | kSubmit;
 constexpr unsigned kRemote = kOptimize | kExplain | kSubmit | kWatch | kResult | kCancel | kStop |
-                             kDelete | kJobs | kInspect | kValidate | kVerify;
+                             kDelete | kJobs | kInspect | kValidate | kVerify | kReplay;
 constexpr unsigned kAll = ~0u;
 constexpr int kMostPriority = 10;  // JobPolicy.priority
 
@@ -64,7 +64,7 @@ std::vector<Option> FileOptions() {
       {.name = "output",
        .short_name = 'o',
        .value = "OUT.onnx",
-       .commands = kOptimize | kResult | kSimplify,
+       .commands = kOptimize | kResult | kSimplify | kReplay,
        .completion = Completion::kModelFile,
        .help = "where the optimized model goes; replaced as a whole or not at all",
        .apply = [](V value, S* s) { return SetText(value, &s->output); }},
@@ -98,6 +98,13 @@ std::vector<Option> FileOptions() {
        .completion = Completion::kFile,
        .help = "write the cost report as a page",
        .apply = [](V value, S* s) { return SetText(value, &s->html); }},
+      {.name = "journal",
+       .value = "FILE",
+       .commands = kOptimize | kResult,
+       .completion = Completion::kFile,
+       .help = "write how the result follows from the model, for 'quotient replay'; status 4, "
+               "with all else written, if no journal could be derived in time",
+       .apply = [](V value, S* s) { return SetText(value, &s->journal); }},
   };
 }
 

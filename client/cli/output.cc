@@ -94,13 +94,16 @@ absl::StatusOr<Output> Output::Prepare(const Settings& settings, const OriginalD
   output.model_path_ = settings.output;
   output.report_path_ = settings.report;
   output.html_path_ = settings.html;
+  output.journal_path_ = settings.journal;
   output.json_ = settings.json;
-  const std::vector<std::string> paths = {settings.output, settings.report, settings.html};
+  const std::vector<std::string> paths = {settings.output, settings.report, settings.html,
+                                          settings.journal};
   QUOTIENT_RETURN_IF_ERROR(CheckWeightsStay(original, paths));
   QUOTIENT_RETURN_IF_ERROR(CheckDistinct(paths));
   QUOTIENT_ASSIGN_OR_RETURN(output.model_, CreateFile(settings.output));
   QUOTIENT_ASSIGN_OR_RETURN(output.report_, CreateFile(settings.report));
   QUOTIENT_ASSIGN_OR_RETURN(output.html_, CreateFile(settings.html));
+  QUOTIENT_ASSIGN_OR_RETURN(output.journal_, CreateFile(settings.journal));
   return output;
 }
 
@@ -137,7 +140,7 @@ absl::Status Output::WriteBeside(const std::string& location, bool may_replace,
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat(model_path_, " is what the model calls its weights"));
   }
-  QUOTIENT_RETURN_IF_ERROR(CheckDistinct({report_path_, html_path_, path}));
+  QUOTIENT_RETURN_IF_ERROR(CheckDistinct({report_path_, html_path_, journal_path_, path}));
   if (!StaysInside(folder, os::DirectoryOf(path))) {
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat(Escaped(path), " leads out of the folder of ", model_path_));
@@ -164,9 +167,22 @@ absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::string html, source.ReportHtml());
     QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(html, *html_));
   }
+  const bool wants_journal = journal_ != nullptr;
+  if (wants_journal) QUOTIENT_RETURN_IF_ERROR(WriteJournal(source));
   const bool is_original = report.outcome == report::Outcome::kNoImprovement;
   QUOTIENT_RETURN_IF_ERROR(WriteModel(source, original, is_original));
   std::fputs((json_ ? json : Printable(report::ToTable(report))).c_str(), stdout);
+  if (!wants_journal || journal_ != nullptr) return absl::OkStatus();
+  return MakeError(
+      Reason::kInternal,
+      "there is no journal: a note of the report says why, or the result is of a version "
+      "before 0.3; all else was written");
+}
+
+absl::Status Output::WriteJournal(ResultSource& source) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string journal, source.Journal());
+  if (!journal.empty()) return AppendAndSeal(journal, *journal_);
+  journal_.reset();
   return absl::OkStatus();
 }
 
@@ -184,7 +200,7 @@ absl::Status Output::WriteModel(ModelSource& source, const OriginalData& origina
 
 // The model is renamed last, so that its weights exist when it appears.
 absl::Status Output::Commit() {
-  std::vector<os::AtomicFile*> files = {report_.get(), html_.get()};
+  std::vector<os::AtomicFile*> files = {report_.get(), html_.get(), journal_.get()};
   for (const auto& file : data_) files.push_back(file.get());
   files.push_back(model_.get());
   for (os::AtomicFile* file : files) {

@@ -42,6 +42,8 @@ class ResultSource : public ModelSource {
  public:
   virtual absl::StatusOr<std::string> ReportJson() = 0;
   virtual absl::StatusOr<std::string> ReportHtml() = 0;
+  // Empty if the result has none.
+  virtual absl::StatusOr<std::string> Journal() = 0;
 };
 
 // The external data of the original model. If the result equals the original byte for byte, it
@@ -62,7 +64,8 @@ class Output {
   static absl::StatusOr<Output> Prepare(const Settings& settings, const OriginalData& original);
 
   // Writes all files, the model last, and prints the report. Fails with OPTION_INVALID if the
-  // result's weights would replace external data of the original.
+  // result's weights would replace external data of the original, and with INTERNAL, after all else
+  // was written, if the result has no journal though one was asked for.
   absl::Status Write(ResultSource& source, const OriginalData& original);
   // Writes the model alone, after its weights, and gives all files their names. `is_original`:
   // whether it is the original byte for byte. Fails as Write does.
@@ -71,6 +74,7 @@ class Output {
  private:
   absl::Status WriteData(ModelSource& source, const OriginalData& original);
   absl::Status CopyData(const OriginalData& original);
+  absl::Status WriteJournal(ResultSource& source);
   using Reader = std::function<absl::Status(ModelSource::Sink)>;
   absl::Status WriteBeside(const std::string& location, bool may_replace, const Reader& read);
   // Gives all files their final names, when the bytes of all are on disk.
@@ -79,11 +83,13 @@ class Output {
   std::string model_path_;
   std::string report_path_;
   std::string html_path_;
+  std::string journal_path_;
   bool json_ = false;
   std::unique_ptr<os::AtomicFile> model_;
   std::vector<std::unique_ptr<os::AtomicFile>> data_;
   std::unique_ptr<os::AtomicFile> report_;
   std::unique_ptr<os::AtomicFile> html_;
+  std::unique_ptr<os::AtomicFile> journal_;  // Null, too, if there is nothing to write.
 };
 
 }  // namespace quotient::cli

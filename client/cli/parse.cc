@@ -146,17 +146,20 @@ class Parser {
   absl::Status CheckInputsStay() const {
     if (command_.bit == kSubmit) return absl::OkStatus();  // Its --output is only a name.
     const bool reads_model = command_.completion == Completion::kModelFile;
+    const bool reads_journal = command_.bit == kReplay && settings_.positional.size() == 2;
     const std::string data = settings_.output.empty() ? "" : settings_.output + ".data";
     const std::pair<absl::string_view, std::string> inputs[] = {
         {command_.positional, reads_model ? settings_.positional[0] : ""},
         {"--device-snapshot", settings_.device_snapshot},
-        {"--timings", settings_.timings}};
+        {"--timings", settings_.timings},
+        {"JOURNAL", reads_journal ? settings_.positional[1] : ""}};
     const std::pair<absl::string_view, std::string> outputs[] = {
         {"--output", settings_.output},
         {"the weights of --output",
          command_.bit == kOptimize || command_.bit == kSimplify ? data : ""},
         {"--report", settings_.report},
-        {"--html", settings_.html}};
+        {"--html", settings_.html},
+        {"--journal", settings_.journal}};
     for (const auto& [input, from] : inputs) {
       for (const auto& [output, to] : outputs) {
         if (from.empty() || to.empty() || !os::SameFile(from, to)) continue;

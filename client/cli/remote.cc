@@ -35,6 +35,9 @@ class RemoteResult : public ResultSource {
   std::string external_location() const override { return result_.external_location(); }
   absl::StatusOr<std::string> ReportJson() override { return Text(result_.report_json()); }
   absl::StatusOr<std::string> ReportHtml() override { return Text(result_.report_html()); }
+  absl::StatusOr<std::string> Journal() override {
+    return result_.has_journal() ? Text(result_.journal()) : std::string();
+  }
 
  private:
   absl::Status Fetch(const v1::Digest& digest, Sink sink) {

@@ -25,6 +25,7 @@ struct Settings {
   std::string output;
   std::string report;
   std::string html;
+  std::string journal;
   bool json = false;
 
   optimize::Options options;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "client/cli/commands.h"
+#include "client/cli/made_model.h"
 #include "client/cli/output.h"
 #include "client/cpp/model_files.h"
 #include "core/base/clock.h"
@@ -14,22 +15,6 @@
 #include "core/report/simplification.h"
 
 namespace quotient::cli {
-namespace {
-
-class SimplifiedModel : public ModelSource {
- public:
-  // Borrows it.
-  explicit SimplifiedModel(const optimize::OptimizedModel& files) : files_(files) {}
-
-  absl::Status Model(Sink sink) override { return sink(files_.model); }
-  absl::Status ExternalData(Sink sink) override { return sink(files_.external_data); }
-  std::string external_location() const override { return files_.external_location; }
-
- private:
-  const optimize::OptimizedModel& files_;
-};
-
-}  // namespace
 
 absl::Status RunSimplify(const Settings& settings, client::Interrupt* interrupt) {
   QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
@@ -42,7 +27,7 @@ absl::Status RunSimplify(const Settings& settings, client::Interrupt* interrupt)
       const optimize::Simplified simplified,
       optimize::Simplify(model.View(), settings.options, ExternalLocation(settings.output),
                          Clock::System(), StopCondition(&token)));
-  SimplifiedModel source(simplified.files);
+  MadeModel source(simplified.files);
   QUOTIENT_RETURN_IF_ERROR(
       output.WriteModel(source, data, /*is_original=*/!simplified.report.is_simplified));
   const std::string text = settings.json ? report::ToJson(simplified.report)

@@ -108,6 +108,16 @@ absl::StatusOr<v1::VerifyResultResponse> JobClient::Verify(const v1::VerifyResul
       kVerifyTime);
 }
 
+absl::StatusOr<v1::ReplayJournalResponse> JobClient::Replay(
+    const v1::ReplayJournalRequest& request) {
+  return connection_.Unary<v1::ReplayJournalResponse>(
+      request,
+      [this](auto* context, const auto& message, auto* response) {
+        return stub_->ReplayJournal(context, message, response);
+      },
+      kVerifyTime);
+}
+
 absl::StatusOr<v1::Job> JobClient::Watch(const std::string& name, OnEvent on_event) {
   Retry retry = connection_.NewRetry();
   v1::Job job;

@@ -40,6 +40,7 @@ class JobClient {
   absl::StatusOr<std::string> Inspect(const v1::InspectModelRequest& request);
   absl::StatusOr<v1::ValidateModelResponse> Validate(const v1::ValidateModelRequest& request);
   absl::StatusOr<v1::VerifyResultResponse> Verify(const v1::VerifyResultRequest& request);
+  absl::StatusOr<v1::ReplayJournalResponse> Replay(const v1::ReplayJournalRequest& request);
 
   // Blocks until the job has ended and returns it. The events tell all changes of its state, those
   // before the call, too: the last one says why the job is where it is. Reconnects when the stream

@@ -32,12 +32,15 @@ enum class Reason {
   kRequestIdReused,      // ALREADY_EXISTS: same request id with another payload
   kBlobMissing,          // FAILED_PRECONDITION: the blob must be uploaded first
   kBlobCorrupt,          // DATA_LOSS: a stored blob does not have its digest
+  kJournalInvalid,       // INVALID_ARGUMENT: damaged, or does not follow; says where
+  kJournalVersion,       // FAILED_PRECONDITION: another version of Quotient made the journal
   kJobNotFound,          // NOT_FOUND
   kJobNotFinished,       // FAILED_PRECONDITION
   kResultNotFound,       // NOT_FOUND: no equal job has a result
   kUploadOffset,         // OUT_OF_RANGE: resume at the committed offset
   kQueueFull,            // UNAVAILABLE
   kQuotaJobs,            // RESOURCE_EXHAUSTED: the client has too many waiting jobs
+  kQuotaBytes,           // RESOURCE_EXHAUSTED: the client's jobs have too many bytes
   kQueueDeadline,        // DEADLINE_EXCEEDED: the job did not begin in time
   kDraining,             // UNAVAILABLE: the server is shutting down
   kStorageDown,          // UNAVAILABLE

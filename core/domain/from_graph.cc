@@ -14,10 +14,11 @@ namespace {
 
 class Importer {
  public:
-  Importer(const model::Graph& graph, const model::Graph& measured, bool assume_finite_inputs)
+  Importer(const model::Graph& graph, const model::Graph& measured,
+           std::unique_ptr<TensorDomain> domain)
       : graph_(graph), measured_(measured), live_(model::LiveNodes(graph)) {
     result_.original = graph;
-    result_.domain = std::make_unique<TensorDomain>(assume_finite_inputs);
+    result_.domain = std::move(domain);
     result_.egraph = std::make_unique<EGraph>(result_.domain.get(), result_.domain.get());
     result_.egraph->RecordProofs();
     result_.egraph->KeepHash();
@@ -268,12 +269,13 @@ std::vector<ClassId> TensorEGraph::CanonicalRoots() const {
 }
 
 absl::StatusOr<TensorEGraph> FromGraph(const model::Graph& graph, const model::Graph& measured,
-                                       bool assume_finite_inputs) {
+                                       bool assume_finite_inputs, const TensorDomain* other) {
   if (graph.nodes.size() != measured.nodes.size() ||
       graph.values.size() != measured.values.size()) {
     return MakeError(Reason::kInternal, "the graph and its measured form differ");
   }
-  return Importer(graph, measured, assume_finite_inputs).Run();
+  return Importer(graph, measured, std::make_unique<TensorDomain>(assume_finite_inputs, other))
+      .Run();
 }
 
 ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode) {

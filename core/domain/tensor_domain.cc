@@ -80,8 +80,8 @@ bool TakesTooLongToFold(const OpWord& word, std::span<const model::TensorType* c
          eval::FoldLimits().max_operations;
 }
 
-TensorDomain::TensorDomain(bool assume_finite_inputs)
-    : assume_finite_inputs_(assume_finite_inputs) {}
+TensorDomain::TensorDomain(bool assume_finite_inputs, const TensorDomain* other)
+    : assume_finite_inputs_(assume_finite_inputs), other_(other) {}
 
 OpId TensorDomain::Intern(std::string key, OpWord word) {
   const auto [it, is_new] = word_by_key_.try_emplace(std::move(key), OpId(words_.size()));
@@ -118,10 +118,17 @@ OpId TensorDomain::Constant(const model::Tensor& tensor) {
   word.name = "Constant";
   std::string key = absl::StrCat("constant ", tensor.digest().Hex());
   if (word_by_key_.contains(key)) return word_by_key_.at(key);
+  if (const OpWord* const known = FindInOther(key)) return Intern(std::move(key), *known);
   word.constant = tensor;
   if (model::IsComputable(tensor.dtype())) word.constant_facts = FactsOfConstant(tensor);
   word.constant_sizes = SizesOfConstant(tensor);
   return Intern(std::move(key), std::move(word));
+}
+
+const OpWord* TensorDomain::FindInOther(const std::string& key) const {
+  if (other_ == nullptr) return nullptr;
+  const auto found = other_->word_by_key_.find(key);
+  return found == other_->word_by_key_.end() ? nullptr : &other_->word(found->second);
 }
 
 OpId TensorDomain::Absent() {

@@ -103,8 +103,10 @@ bool TakesTooLongToFold(const OpWord& word, std::span<const model::TensorType* c
 // One thread.
 class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
  public:
-  // `assume_finite_inputs`: what float inputs are taken to hold, see FactsOfInput.
-  explicit TensorDomain(bool assume_finite_inputs = false);
+  // `assume_finite_inputs`: what float inputs are taken to hold, see FactsOfInput. What is known of
+  // the constants of `other`, if it is not null, is taken from there, because they may be large. It
+  // is borrowed.
+  explicit TensorDomain(bool assume_finite_inputs = false, const TensorDomain* other = nullptr);
 
   // These intern words: equal words have equal ids. Attributes must be in canonical form; those
   // that have their default value are dropped here.
@@ -183,6 +185,8 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
 
  private:
   OpId Intern(std::string key, OpWord word);
+  // The word of a constant of this key in other_, or null.
+  const OpWord* FindInOther(const std::string& key) const;
   // Joins what `other` knows about the same value into `kept`. Returns whether `kept` changed. An
   // error leaves `kept` unchanged.
   static absl::StatusOr<bool> Join(ClassData& kept, const ClassData& other);
@@ -203,6 +207,7 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   int max_opset_ = 1 << 20;
   int64_t max_constant_bytes_ = std::numeric_limits<int64_t>::max();
   int64_t refused_unions_ = 0;
+  const TensorDomain* const other_;  // Null if no constants are known.
 };
 
 }  // namespace quotient::domain

@@ -48,10 +48,11 @@ struct TensorEGraph {
 };
 
 // `measured` is the same graph (with equal ids of nodes and values) with every symbol bound. Dead
-// nodes are left out. `assume_finite_inputs`: see FactsOfInput. Fails with INTERNAL if the two
-// graphs do not match.
+// nodes are left out. `assume_finite_inputs` and `other`: see TensorDomain. Fails with INTERNAL if
+// the two graphs do not match.
 absl::StatusOr<TensorEGraph> FromGraph(const model::Graph& graph, const model::Graph& measured,
-                                       bool assume_finite_inputs = false);
+                                       bool assume_finite_inputs = false,
+                                       const TensorDomain* other = nullptr);
 
 // What an e-node computes, and on which operands. Costs are computed from this.
 struct ENodeOperand {

@@ -70,6 +70,8 @@ class Observer {
 
   bool Tries() { return Take(1); }
 
+  bool Keeps(size_t /*at*/) { return true; }
+
   bool GoesOn(size_t at, bool passes) {
     passes_[at] = passes;
     return true;

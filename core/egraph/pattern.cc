@@ -191,6 +191,7 @@ class PatternRule : public Rule {
   const std::string& equation() const override { return program_.equation; }
   std::string text() const override { return program_.source; }
   const Program* program() const override { return &program_; }
+  size_t NumWords(const Match&) const override { return program_.num_op_variables; }
   void Search(const EGraph& graph, MatchSink& sink) const override {
     FindMatches(program_, graph, sink);
   }

@@ -15,9 +15,10 @@
 
 namespace quotient::egraph {
 
-// `Watch` has these functions. Each that returns false ends the search, except GoesOn.
+// `Watch` has these functions. Each that returns false ends the search, except Keeps and GoesOn.
 //   bool Reached(size_t at): the machine is about to run instruction `at`; all before it fit.
 //   bool Tries(): the machine is about to look at an e-node, or at a use of a class.
+//   bool Keeps(size_t at): whether to go on with the e-node that fits instruction `at`.
 //   bool GoesOn(size_t at, bool passes): whether to go on behind the guard at instruction `at`.
 //   bool Found(): all instructions fit.
 template <typename Watch>
@@ -44,7 +45,7 @@ class PatternMachine {
   bool RunAt(ENodeId seed) {
     if (!LookUpLeaves()) return true;
     if (!Load(plan_.code[0], seed)) return false;
-    Step(1);
+    if (watch_.Keeps(0)) Step(1);
     return true;
   }
 
@@ -76,7 +77,7 @@ class PatternMachine {
   bool TryNode(ENodeId id, size_t at) {
     if (!Load(plan_.code[at], id)) return true;
     enodes_[at] = id;
-    return Step(at + 1);
+    return !watch_.Keeps(at) || Step(at + 1);
   }
   bool Load(const Instruction& step, ENodeId id);
 

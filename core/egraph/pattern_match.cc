@@ -13,6 +13,7 @@ class Reporter {
 
   bool Reached(size_t /*at*/) { return true; }
   bool Tries() { return true; }
+  bool Keeps(size_t /*at*/) { return true; }
   bool GoesOn(size_t /*at*/, bool passes) { return passes; }
   bool Found() { return sink_.Add(machine_->ToMatch()); }
 

@@ -2,7 +2,8 @@
 
 // ProofLog: what explanations need (explain.h), recorded while the e-graph changes. It holds
 // little: the children that each e-node was added with, the unions, and the matches that rules
-// applied. One thread may change it; a Trail undoes all changes.
+// applied. For whoever applies them again it also has, of all kinds of rules, the matches that have
+// changed the graph. One thread may change it; a Trail undoes all changes.
 
 #include <cstdint>
 #include <span>
@@ -31,7 +32,16 @@ class ProofLog {
     std::span<const uint32_t> ops;
   };
 
-  explicit ProofLog(Trail* trail) : unions_(trail), born_children_(trail), applications_(trail) {}
+  // A match whose application has changed the graph, whatever else came of it: see Match.
+  struct Change {
+    Origin origin;
+    uint32_t alternative;
+    std::span<const uint32_t> classes;
+    std::span<const uint32_t> ops;
+  };
+
+  explicit ProofLog(Trail* trail)
+      : unions_(trail), born_children_(trail), applications_(trail), changes_(trail) {}
 
   // --- Recording
 
@@ -46,6 +56,9 @@ class ProofLog {
   // The last application, if it is one of this origin, failed to make its two sides equal: it must
   // not appear in an explanation.
   void VoidApplication(Origin origin);
+  // Recorded by the rules of a rules::RuleSet.
+  void AddChange(Origin origin, uint32_t alternative, std::span<const ClassId> classes,
+                 std::span<const OpId> ops);
   // Call after the trail has rolled the arrays back.
   void ForgetLastApplication() { last_application_ = applications_.size(); }
 
@@ -53,6 +66,8 @@ class ProofLog {
 
   // All unions so far, oldest first.
   std::span<const UnionRecord> unions() const { return unions_.span(); }
+  // The children of all e-nodes, as these were added with them, in order of creation.
+  std::span<const ClassId> born_children() const { return born_children_.span(); }
   // Visits the applications that were not voided, oldest first.
   template <typename Visit>
   void ForEachApplication(const Visit& visit) const {
@@ -63,6 +78,17 @@ class ProofLog {
         visit(Application{words[i], words[i + 1], words.subspan(i + 4, classes),
                           words.subspan(i + 4 + classes, ops)});
       }
+      i += 4 + classes + ops;
+    }
+  }
+  // Visits the changes, oldest first.
+  template <typename Visit>
+  void ForEachChange(const Visit& visit) const {
+    const std::span<const uint32_t> words = changes_.words();
+    for (size_t i = 0; i < words.size();) {
+      const size_t classes = words[i + 2], ops = words[i + 3];
+      visit(Change{words[i], words[i + 1], words.subspan(i + 4, classes),
+                   words.subspan(i + 4 + classes, ops)});
       i += 4 + classes + ops;
     }
   }
@@ -88,6 +114,7 @@ class ProofLog {
   FlatArray<UnionRecord> unions_;
   FlatArray<ClassId> born_children_;  // Children of all e-nodes, in order of creation.
   FlatArray<Word> applications_;      // Origin, unions before, two lengths, classes, ops.
+  FlatArray<Word> changes_;           // Origin, alternative, two lengths, classes, ops.
   uint32_t last_application_ = 0;     // Index of its first word in applications_.
 };
 

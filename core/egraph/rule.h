@@ -62,6 +62,10 @@ class Rule {
   // If not null, the rule is no pattern and can be searched around what has changed (SearchAt).
   virtual const Anchors* anchors() const { return nullptr; }
 
+  // Of Match::ops of a match of this rule, the first so many are operator words, and the others are
+  // numbers.
+  virtual size_t NumWords(const Match& match) const { return match.ops.size(); }
+
   // Reports all matches in a clean graph, in a deterministic order.
   virtual void Search(const EGraph& graph, MatchSink& sink) const = 0;
   // For rules with anchors: reports the matches around these live e-nodes of their kinds. A match
@@ -78,6 +82,14 @@ class Rule {
   // ill-typed the rule does not apply: it returns false, and may leave e-nodes behind, which do no
   // harm.
   virtual absl::StatusOr<bool> Apply(EGraph& graph, const Match& match, Origin origin) const = 0;
+
+  // As SearchAt, for whoever knows the classes of a match. A rule whose search chooses among
+  // several matches reports all of those that are right and have exactly these classes, whether it
+  // would choose them or not: what it chooses depends on all that is in the graph.
+  virtual void SearchForClasses(const EGraph& graph, std::span<const ENodeId> anchors,
+                                std::span<const ClassId> /*classes*/, MatchSink& sink) const {
+    SearchAt(graph, anchors, sink);
+  }
 };
 
 }  // namespace quotient::egraph

@@ -26,9 +26,12 @@ struct Limits {
   // Numbers of nodes and initializers in all graphs and functions together.
   int64_t max_nodes = 200'000;
   int64_t max_initializers = 200'000;
+  // Number of inputs, outputs, value infos and quantization annotations, likewise.
+  int64_t max_value_infos = 400'000;
   int64_t max_attributes_per_node = 256;
   int64_t max_functions = 10'000;
   int64_t max_opset_imports = 64;
+  int64_t max_training_infos = 64;
 
   // --- Checked in the parsed model ---
 

@@ -172,6 +172,11 @@ class Scanner {
         if (edge.parent != Message::kGraph) return absl::OkStatus();
         if (++initializers_ <= limits_.max_initializers) return absl::OkStatus();
         return Limit(Reason::kLimitNodes, "initializers", limits_.max_initializers);
+      case Message::kValueInfo:
+      case Message::kAnnotation:
+        if (++value_infos_ <= limits_.max_value_infos) return absl::OkStatus();
+        return Limit(Reason::kLimitNodes, "inputs, outputs and value infos",
+                     limits_.max_value_infos);
       case Message::kAttribute:
         if (siblings <= limits_.max_attributes_per_node) return absl::OkStatus();
         return Limit(Reason::kLimitNodes, "attributes", limits_.max_attributes_per_node);
@@ -181,6 +186,9 @@ class Scanner {
       case Message::kOpsetImport:
         if (siblings <= limits_.max_opset_imports) return absl::OkStatus();
         return Limit(Reason::kLimitNodes, "opset imports", limits_.max_opset_imports);
+      case Message::kTrainingInfo:
+        if (siblings <= limits_.max_training_infos) return absl::OkStatus();
+        return Limit(Reason::kLimitNodes, "training infos", limits_.max_training_infos);
       default:
         return absl::OkStatus();
     }
@@ -207,6 +215,7 @@ class Scanner {
   int64_t fields_ = 0;
   int64_t nodes_ = 0;
   int64_t initializers_ = 0;
+  int64_t value_infos_ = 0;
 };
 
 // Numbers of the fields that StripModel looks for.

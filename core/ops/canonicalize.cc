@@ -41,6 +41,10 @@ absl::Status CheckInputCount(const OpDef& op, const Node& node) {
   return absl::OkStatus();
 }
 
+// No operator can use more elements of a parameter; the longest lists are the sizes of the parts of
+// a Split. A list becomes attributes and shapes, which take many times the memory of its tensor.
+constexpr int64_t kMostParameterElements = 1 << 16;
+
 absl::StatusOr<Ints> ConstantInts(const OpDef& op, const Parameter& parameter,
                                   const Tensor& tensor) {
   const bool is_flag =
@@ -69,6 +73,10 @@ absl::StatusOr<std::optional<Attribute>> AsAttribute(const OpDef& op, const Para
   using Kind = Parameter::Kind;
   const bool integral = parameter.kind == Kind::kInts || parameter.kind == Kind::kInt;
   Ints ints;
+  if (input.constant != nullptr && input.constant->elements() > kMostParameterElements) {
+    return ShapeError("parameter '", parameter.attribute, "' of ", op.name, " has ",
+                      input.constant->elements(), " elements");
+  }
   if (input.constant != nullptr && !model::IsComputable(input.constant->dtype())) {
     return ShapeError("parameter '", parameter.attribute, "' of ", op.name, " is a ",
                       model::ToString(input.constant->type()));

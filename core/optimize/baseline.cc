@@ -19,11 +19,14 @@ namespace {
 
 absl::Status NoMemory(Reason reason) { return MakeError(reason, "no memory is left"); }
 
-// Returns how many alternatives memory can hold. Fails if there is no memory for any.
-absl::StatusOr<int> AlternativesThatFit(const model::Graph& graph, int input_sets) {
+// Returns how many alternatives memory can hold. Fails if there is no memory for a single
+// candidate.
+absl::StatusOr<int> AlternativesThatFit(const Job& job, const Device& device,
+                                        const model::Graph& graph) {
   absl::Status status;
-  for (int alternatives = kMostAlternatives; alternatives > 0; --alternatives) {
-    status = CheckFits(graph, input_sets, MostCandidates(alternatives));
+  for (int alternatives = kMostAlternatives; alternatives >= 0; --alternatives) {
+    status = CheckFits(graph, LoadOf(job.files, graph, device.run_by(), job.options.verify_inputs,
+                                     MostCandidates(alternatives)));
     if (status.ok()) return alternatives;
   }
   return status;
@@ -109,8 +112,7 @@ absl::StatusOr<std::variant<Original, Unusable>> ReadOriginal(const Job& job) {
     return Unusable{std::move(device), std::move(*unprepared)};
   }
   Prepared& prepared = std::get<Prepared>(read);
-  const absl::StatusOr<int> alternatives =
-      AlternativesThatFit(prepared.cut.graph, job.options.verify_inputs);
+  const absl::StatusOr<int> alternatives = AlternativesThatFit(job, *device, prepared.cut.graph);
   if (alternatives.ok()) return Original{std::move(device), std::move(prepared), *alternatives};
   return Unusable{
       std::move(device),

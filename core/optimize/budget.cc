@@ -30,6 +30,10 @@ constexpr double kLeastUsefulSeconds = 8.5;
 // What questions may take, of the budget and at most.
 constexpr double kQuestionsShare = 0.1;
 constexpr double kMostQuestionSeconds = 2;
+// What the journal may take, of the budget and at least.
+constexpr double kJournalShare = 0.1;
+constexpr double kLeastJournalSeconds = 3;
+constexpr double kMostJournalSeconds = 30;
 
 }  // namespace
 
@@ -83,6 +87,12 @@ SearchTime Budget::ForSearch(double late_seconds) const {
 
 StopCondition Budget::ForQuestions(const StopCondition& stop) const {
   return stop.WithBudget(clock_, std::min(kQuestionsShare * Seconds(), kMostQuestionSeconds));
+}
+
+StopCondition Budget::ForJournal(const StopCondition& stop) const {
+  const double seconds =
+      std::clamp(kJournalShare * Seconds(), kLeastJournalSeconds, kMostJournalSeconds);
+  return stop.WithoutDeadline().WithBudget(clock_, seconds);
 }
 
 double Budget::LeastForMeasuring() const {

@@ -11,7 +11,8 @@
 //   measure                     1
 //
 // Questions (Options::why_not) are answered behind the search, in a tenth of the budget and in 2
-// seconds at most.
+// seconds at most. The journal of the result is derived behind all phases, in a tenth of the budget
+// or in 3 seconds if that is more; a job that was told to finish does that, too.
 //
 // A model that runs in milliseconds has no use for all of that, because its kernels and its races
 // are as short as its runs. So it gets what a thousand runs take (1500 by a prior, which is
@@ -63,6 +64,8 @@ class Budget {
   SearchTime ForSearch(double late_seconds = 0) const;
   // For answering all questions of the user, from when this is called.
   StopCondition ForQuestions(const StopCondition& stop) const;
+  // For deriving the journal of the result, from when this is called.
+  StopCondition ForJournal(const StopCondition& stop) const;
   // Seconds for running graphs against each other.
   double ForMeasuring() const;
   // The same, however late that is.

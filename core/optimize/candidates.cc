@@ -121,7 +121,7 @@ class Searcher {
     result_.figures.seconds = SecondsSpent();
     if (settings_.look) settings_.look(*grown, choices.found, result_.figures);
     result_.found = std::move(choices.found);
-    if (model_.measures()) {
+    if (model_.measures() && settings_.alternatives > 0) {
       result_.variants =
           std::make_shared<Variants>(std::move(grown), std::move(choices.selections));
     }
@@ -158,6 +158,7 @@ std::vector<std::string> Candidates::AppliedRules() const {
 }
 
 int MostCandidates(int alternatives) {
+  if (alternatives == 0) return 1;
   // The exact extractor's, that of "tree", and the one by the prior or by all that is known.
   constexpr int kAlways = 3;
   // The best of the alternatives need not be the exact extractor's.

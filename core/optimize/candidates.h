@@ -70,7 +70,8 @@ struct SearchSettings {
   // If costs are measured, this many graphs are candidates: the best one and others with different
   // kernels that are predicted to be about as good. Kernels influence each other, so only running
   // whole graphs shows which is best. Each of them takes memory, and time to check and to tell from
-  // the others: with three, some models took three seconds instead of one.
+  // the others: with three, some models took three seconds instead of one. With 0 there is one
+  // candidate, the exact extractor's if that is not the original, and no variants of it.
   int alternatives = kMostAlternatives;
   double surcharge = 0;    // On rewrites (rewrite_surcharge.h).
   double operator_us = 0;  // What each operator costs beside its kernel.
@@ -83,9 +84,9 @@ struct SearchSettings {
   std::function<void(GrownEGraph&, const std::vector<Candidate>&, const report::SearchFigures&)>
       look;
 };
-// The largest number of candidates that Search finds: the exact extractor's graph, the `tree` one,
-// the one by estimates, and, if `alternatives` is more than 1, as many others, because the best of
-// the alternatives need not be the exact extractor's graph.
+// The largest number of candidates that Search finds: one, or the exact extractor's graph, the
+// `tree` one, the one by estimates, and, if `alternatives` is more than 1, as many others, because
+// the best of the alternatives need not be the exact extractor's graph.
 int MostCandidates(int alternatives);
 
 struct SearchProgress {

@@ -88,7 +88,8 @@ class Chooser {
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(ExtractBest(last)));
     // Building a graph may take seconds, as constants are folded for it. The others are rarely
     // better, and not worth being later for.
-    if (!choices_.found.empty() && last.ShouldStop()) return absl::OkStatus();
+    const bool is_enough = last.ShouldStop() || settings_.alternatives == 0;
+    if (!choices_.found.empty() && is_enough) return absl::OkStatus();
     if (!is_timed()) return absl::OkStatus();
     if (model_.measures() && !choices_.found.empty()) {
       QUOTIENT_RETURN_IF_ERROR(AddAlternatives(last));

@@ -66,9 +66,11 @@ class Comparer {
                      absl::StrCat(files.name, ": ", status.message()));
   }
 
-  // Comparing keeps as much as checking one candidate.
+  // The other model may have weights of its own in another form.
   absl::Status CheckSize(const ModelFiles& files, const Prepared& prepared) const {
-    return About(files, CheckFits(prepared.cut.graph, options_.verify_inputs, /*candidates=*/1));
+    return About(files,
+                 CheckFits(prepared.cut.graph, LoadOf(files, prepared.cut.graph, RunBy::kNothing,
+                                                      options_.verify_inputs, /*candidates=*/1)));
   }
 
   absl::StatusOr<Prepared> PrepareFirst() const {

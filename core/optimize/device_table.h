@@ -30,6 +30,13 @@ struct BackendSetup {
   bool takes_precedence = false;  // DeviceSetup::takes_precedence
 };
 
+// What runs the graphs of a job.
+enum class RunBy {
+  kNothing,      // Nothing is run.
+  kExecutables,  // Executables of this process (kernels::Backend).
+  kFiles,        // A runtime that loads files and keeps the weights of each for itself.
+};
+
 struct DeviceKind {
   // The names that help and completion offer.
   std::vector<std::string> names;
@@ -63,6 +70,10 @@ struct DeviceKind {
   bool runs_files = false;
 
   bool is_measured() const { return open != nullptr; }
+  RunBy run_by() const {
+    if (!is_measured()) return RunBy::kNothing;
+    return runs_files ? RunBy::kFiles : RunBy::kExecutables;
+  }
   bool is_name_of_others() const { return !stands_for.empty(); }
 };
 

@@ -51,6 +51,11 @@ class Device {
   bool runs_files() const {
     return measuring_.backend != nullptr && measuring_.backend->runs_files();
   }
+  // What runs its graphs.
+  RunBy run_by() const {
+    if (measuring_.backend == nullptr) return RunBy::kNothing;
+    return runs_files() ? RunBy::kFiles : RunBy::kExecutables;
+  }
   // The backend's health: DEVICE_LOST once the device has failed. OK where there is no backend.
   absl::Status health() const;
   // How many threads a kernel runs on.

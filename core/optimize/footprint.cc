@@ -1,6 +1,8 @@
 #include "core/optimize/footprint.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -104,10 +106,30 @@ double LargestNodeBytes(const Graph& graph) {
   return largest;
 }
 
-// The model's constants are in memory once as they were read, once for each candidate, once in the
-// cache of folded constants, and twice while a result is written (as a message and as its bytes).
-double BytesOfModels(const Graph& graph, int candidates) {
-  return ConstantBytes(graph, PlainBytes) * (1 + candidates + 1 + 2);
+bool LiesIn(absl::string_view file, std::span<const std::byte> bytes) {
+  const std::less_equal<const void*> is_at_or_before;
+  return is_at_or_before(file.data(), bytes.data()) &&
+         is_at_or_before(bytes.data() + bytes.size(), file.data() + file.size());
+}
+
+double OwnConstantBytes(const ModelFiles& files, const Graph& graph) {
+  double bytes = 0;
+  for (const model::Value& value : graph.values) {
+    if (!value.constant.has_value()) continue;
+    const std::span<const std::byte> constant = value.constant->bytes();
+    const bool is_read = LiesIn(files.model, constant) ||
+                         std::ranges::any_of(files.external_data, [&](const auto& file) {
+                           return LiesIn(file.second, constant);
+                         });
+    if (!is_read) bytes += static_cast<double>(constant.size());
+  }
+  return bytes;
+}
+
+// Candidates refer to the constants that they have in common with the original, but may have folded
+// all of them. The file of the result has all constants once more.
+double BytesOfModels(const Graph& graph, const JobLoad& load) {
+  return load.own_constant_bytes + (load.candidates + 1) * ConstantBytes(graph, PlainBytes);
 }
 
 double BytesToCheck(const Graph& graph, int input_sets) {
@@ -140,10 +162,23 @@ double BytesToSearch(const Graph& graph) {
 
 }  // namespace
 
-double BytesToRun(const Graph& graph, int input_sets, int candidates) {
-  const int executables = 1 + candidates;  // The original is one, too.
-  return BytesToSearch(graph) + BytesOfModels(graph, candidates) + BytesToCheck(graph, input_sets) +
-         BytesToTimeKernels(graph) + executables * BytesOfExecutable(graph);
+JobLoad LoadOf(const ModelFiles& files, const Graph& graph, RunBy by, int input_sets,
+               int candidates) {
+  JobLoad load = {.own_constant_bytes = OwnConstantBytes(files, graph),
+                  .input_sets = input_sets,
+                  .candidates = candidates};
+  if (by == RunBy::kNothing) return load;
+  load.loaded = 1 + candidates;
+  const auto fit = static_cast<int>(FilesThatFit(graph));
+  if (by == RunBy::kFiles) load.loaded = std::min(load.loaded, fit);
+  return load;
+}
+
+double BytesToRun(const Graph& graph, const JobLoad& load) {
+  const double running =
+      load.loaded > 0 ? BytesToTimeKernels(graph) + load.loaded * BytesOfExecutable(graph) : 0;
+  return BytesToSearch(graph) + BytesOfModels(graph, load) + BytesToCheck(graph, load.input_sets) +
+         running;
 }
 
 double BytesOfConstants(const Graph& graph) { return ConstantBytes(graph, PlainBytes); }
@@ -157,8 +192,8 @@ size_t FilesThatFit(const Graph& graph) {
   return static_cast<size_t>(std::clamp(files, kLeast, kMost));
 }
 
-absl::Status CheckFits(const Graph& graph, int input_sets, int candidates) {
-  const double bytes = BytesToRun(graph, input_sets, candidates);
+absl::Status CheckFits(const Graph& graph, const JobLoad& load) {
+  const double bytes = BytesToRun(graph, load);
   const auto memory = static_cast<double>(os::MemoryBytes());
   if (bytes <= os::kShareToUse * memory) return absl::OkStatus();
   return MakeError(

@@ -6,16 +6,33 @@
 
 #include "absl/status/status.h"
 #include "core/model/graph.h"
+#include "core/optimize/device_table.h"
+#include "core/optimize/optimize.h"
 
 namespace quotient::optimize {
 
-// Returns an estimate of the bytes that optimizing a model takes at most at one time, beside the
-// program itself. It is meant to be too large rather than too small, because jobs are admitted by
-// it. `graph` is the part of the model that is run. The check holds `input_sets` sets of inputs and
-// outputs. `candidates` graphs of about the same size exist beside the original, each with
-// constants of its own that were folded, and with packed constants and buffers to run. The files
-// that came are not counted: the caller has them already.
-double BytesToRun(const model::Graph& graph, int input_sets, int candidates);
+// What a job does with a model.
+struct JobLoad {
+  // Bytes of the model's constants that do not lie in its files.
+  double own_constant_bytes = 0;
+  int input_sets = 0;  // Sets of inputs and outputs that the check holds.
+  // Graphs of about the same size that exist beside the original, each with constants of its own
+  // that were folded.
+  int candidates = 0;
+  // Graphs that are loaded to run at the same time, each with packed constants and buffers. The
+  // original is one of them. 0 if nothing is run.
+  int loaded = 0;
+};
+
+// The load of a job that begins with `files`. `graph` is the part of the model that is run.
+JobLoad LoadOf(const ModelFiles& files, const model::Graph& graph, RunBy by, int input_sets,
+               int candidates);
+
+// Returns an estimate of the bytes that a job takes at most at one time, beside the program itself.
+// It is meant to be too large rather than too small, because jobs are admitted by it. `graph` is
+// the part of the model that is run. What lies in the files that came is not counted: the caller
+// has them already.
+double BytesToRun(const model::Graph& graph, const JobLoad& load);
 
 // Returns the bytes of a graph's constants, most of which are weights.
 double BytesOfConstants(const model::Graph& graph);
@@ -26,6 +43,6 @@ double BytesOfConstants(const model::Graph& graph);
 size_t FilesThatFit(const model::Graph& graph);
 
 // Fails with MODEL_UNSUPPORTED if that is more memory than this machine can spare.
-absl::Status CheckFits(const model::Graph& graph, int input_sets, int candidates);
+absl::Status CheckFits(const model::Graph& graph, const JobLoad& load);
 
 }  // namespace quotient::optimize

@@ -84,6 +84,11 @@ absl::StatusOr<std::optional<Candidate>> GrownEGraph::Make(const extract::Select
     candidate.journal.push_back(EntryOf(rewrite, names));
   }
   candidate.names = std::move(names.shared);
+  candidate.chosen_from = std::make_shared<const ChosenFrom>(
+      ChosenFrom{.tensors = std::shared_ptr<const domain::TensorEGraph>(workspace_, &tensors()),
+                 .rules = rules(),
+                 .choice = selection.choice,
+                 .splits = splits});
   return candidate;
 }
 

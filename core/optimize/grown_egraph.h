@@ -51,7 +51,8 @@ class GrownEGraph {
   // The e-nodes that came with the original.
   std::vector<egraph::ENodeId> OriginalENodes() const;
 
-  // Makes the graph of a selection. Nullopt if it is the original, or was made before.
+  // Makes the graph of a selection. Nullopt if it is the original, or was made before. The
+  // candidate keeps the e-graph, without prices (Candidate::chosen_from).
   absl::StatusOr<std::optional<Candidate>> Make(const extract::Selection& selection);
 
  private:
@@ -60,7 +61,7 @@ class GrownEGraph {
   size_t NodesOfOriginal() const;
 
   const std::unique_ptr<pricing::KernelPrices> prices_;
-  const std::unique_ptr<pricing::TensorWorkspace> workspace_;
+  const std::shared_ptr<pricing::TensorWorkspace> workspace_;
   const StopCondition stop_;
   const RewriteSurcharge surcharged_;
   const std::vector<egraph::ClassId> roots_ = tensors().CanonicalRoots();

@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
-#include "core/domain/tensor_domain.h"
 #include "core/optimize/device_table.h"
 #include "core/optimize/question.h"
 #include "core/rules/rule_set.h"
@@ -40,9 +39,7 @@ absl::Status CheckStrategy(const Options& options) {
 }
 
 absl::Status CheckRules(const Options& options) {
-  if (options.disabled_rules.empty()) return absl::OkStatus();
-  domain::TensorDomain domain;
-  return rules::BuildFamilies(&domain, rules::AllFamilies(), options.disabled_rules).status();
+  return rules::CheckDisabled(options.disabled_rules);
 }
 
 absl::Status CheckSearchBudget(const Options& options) {

@@ -57,6 +57,7 @@
 #include "core/optimize/optimize_internal.h"
 #include "core/optimize/package.h"
 #include "core/optimize/race.h"
+#include "core/optimize/result_journal.h"
 #include "core/optimize/rule_statistics.h"
 #include "core/optimize/run_record.h"
 #include "core/optimize/search_candidates.h"
@@ -113,10 +114,15 @@ class Run {
     std::optional<Delivery> delivery = Deliver(priced, decision);
     if (!delivery.has_value()) decision.winner.reset();
     Explain(priced, decision);
+    absl::StatusOr<MaybeDerivation> derivation = Derive(priced, decision, delivery);
+    if (job_.stop.cancelled()) return Cancelled();
     NoteFailuresOfDevice();
     Result result = Answered(Finish(job_, priced, checker.get(), std::move(decision),
                                     std::move(delivery), record_.TakeReport()),
                              absl::OkStatus());
+    if (derivation.ok()) {
+      result.journal = JournalText(job_.files, *std::move(derivation), result.report);
+    }
     // Figures of a job that searched again are those of its first search, while the result may be
     // of another one: they do not add up.
     if (!was_rescued) KeepStatistics(job_, result.report);
@@ -163,7 +169,9 @@ class Run {
     record_.Note(absl::StrCat("the model came back untouched, nothing was tried (",
                               record_.report().passed_through, "): ", why.message()));
     NoteFailuresOfDevice();
-    return Answered(FinishUntouched(job_, device, model, cost, record_.TakeReport()), why);
+    Result result = Answered(FinishUntouched(job_, device, model, cost, record_.TakeReport()), why);
+    result.journal = JournalText(job_.files, std::nullopt, result.report);
+    return result;
   }
 
   int64_t FailuresOfDevice() const {
@@ -324,6 +332,24 @@ class Run {
     record_.NoteFailure("the result could not be written, so the original stays",
                         delivery.status());
     return std::nullopt;
+  }
+
+  // How the result follows from the model; nullopt if the original stays. A failure costs only the
+  // journal, and is noted.
+  using MaybeDerivation = std::optional<journal::Journal::Derivation>;
+  absl::StatusOr<MaybeDerivation> Derive(const Baseline& baseline, const Decision& decision,
+                                         const std::optional<Delivery>& delivery) {
+    if (!delivery.has_value()) return std::nullopt;
+    if (!job_.environment.wants_journal) return absl::NotFoundError("no journal is wanted");
+    const Clock& clock = job_.environment.clock;
+    const int64_t start = clock.NowNs();
+    absl::StatusOr<journal::Journal::Derivation> derivation =
+        DerivationOf(job_, baseline, decision.winner->candidate.packaged, delivery->files);
+    record_.report().phase_seconds["journal"] = clock.SecondsSince(start);
+    if (!derivation.ok()) {
+      record_.NoteFailure("there is no journal of the result", derivation.status());
+    }
+    return derivation;
   }
 
   // No stage, as the report is made even if time is up.

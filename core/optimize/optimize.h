@@ -44,6 +44,9 @@ struct OptimizedModel {
 struct Result {
   OptimizedModel files;  // If nothing was improved, these are the bytes of the input.
   report::Report report;
+  // How the files follow from the model, for ReplayJournal (replay.h). Empty if no journal could be
+  // written; a note in the report then says why.
+  std::string journal;
   // The device failed while the job ran, though it recovered (Backend::failures). An equal job may
   // have a better answer.
   bool device_failed = false;
@@ -71,6 +74,8 @@ struct Environment {
   CheckpointSlot* checkpoint = nullptr;
   // Where a job leaves what its rules did. Borrowed. Null means that it is not kept.
   const timing::RuleStore* rule_store = nullptr;
+  // Whether Result::journal is wanted. It takes time when all else is done (Budget::ForJournal).
+  bool wants_journal = true;
   // Whether so many threads find a core each. Tests decide that themselves.
   std::function<bool(int threads)> has_free_cores = os::HasFreeCores;
 };

@@ -57,6 +57,7 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
   packaged.left_out = std::move(candidate.left_out);
   packaged.written_from = settings.written_from;
   packaged.found = candidate.found;
+  packaged.chosen_from = std::move(candidate.chosen_from);
   if (settings.file_costs != nullptr) {
     std::optional<cost::GraphCost> cost =
         CostOfFile(*settings.device, {bytes.model, bytes.external_data, written}, packaged.prepared,

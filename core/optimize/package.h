@@ -47,6 +47,7 @@ struct Packaged {
   report::SharedNames names;          // As in Candidate.
   std::vector<std::string> left_out;  // As in Candidate.
   std::optional<size_t> found;        // As in Candidate; nullopt for candidates of other searches.
+  std::shared_ptr<const ChosenFrom> chosen_from = nullptr;  // As in Candidate.
   cost::GraphCost cost;  // The cost of the file where files are priced, else of prepared.cut.
 };
 

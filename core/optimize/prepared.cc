@@ -125,22 +125,31 @@ absl::Status PrepareInto(const ModelFiles& files, const Options& options, int th
   }
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared->graph, options.Folding(threads), stop));
   int too_large = 0;
+  int alternatives = 0;
   const auto bind = [&](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
     QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes, threads, stop, prepared));
     return verify::OperationsOf(prepared->cut);
   };
   const auto bind_and_fit = [&](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
     QUOTIENT_ASSIGN_OR_RETURN(const double operations, bind(shapes));
+    // The device is not known here: this is what the one takes that takes most.
     const absl::Status fits =
-        CheckFits(prepared->cut.graph, options.verify_inputs, MostCandidates(1));
+        CheckFits(prepared->cut.graph, LoadOf(files, prepared->cut.graph, RunBy::kExecutables,
+                                              options.verify_inputs, MostCandidates(alternatives)));
     // If the weights alone do not fit, smaller sizes do not help.
     constexpr int kMaxTooLarge = 8;
     if (!fits.ok() && ++too_large == kMaxTooLarge) return absl::ResourceExhaustedError("too large");
     QUOTIENT_RETURN_IF_ERROR(fits);
     return operations;
   };
-  absl::StatusOr<MeasureShapes> shapes = ChooseMeasureShapes(
-      prepared->graph, options.measure_shapes, bind_and_fit, stop, settings.most_operations);
+  absl::StatusOr<MeasureShapes> shapes;
+  // Rather smaller sizes than no choice between candidates, but rather that than none.
+  for (alternatives = 1; alternatives >= 0; --alternatives) {
+    too_large = 0;
+    shapes = ChooseMeasureShapes(prepared->graph, options.measure_shapes, bind_and_fit, stop,
+                                 settings.most_operations);
+    if (shapes.ok() || too_large == 0) break;
+  }
   if (!shapes.ok() && too_large > 0) {
     // No size is small enough for this machine. Optimize reports that.
     shapes = ChooseMeasureShapes(prepared->graph, options.measure_shapes, bind, stop,

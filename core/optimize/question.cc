@@ -59,7 +59,7 @@ absl::Status CheckQuestions(const std::vector<std::string>& texts) {
   if (texts.size() > kMostQuestions) {
     return Invalid(absl::StrCat("at most ", kMostQuestions, " questions, not ", texts.size()));
   }
-  const std::vector<std::string> rules = rules::RuleNames();
+  const std::vector<std::string>& rules = rules::AllRuleNames();
   for (const std::string& text : texts) {
     QUOTIENT_ASSIGN_OR_RETURN(const Question question, ParseQuestion(text));
     if (std::ranges::find(rules, question.rule) != rules.end()) continue;

@@ -75,7 +75,7 @@ class Racer {
 
   // A runtime that runs files keeps the weights of each for itself.
   size_t GraphsAtOnce(const Device& device) const {
-    if (!device.runs_files()) return std::numeric_limits<size_t>::max();
+    if (device.run_by() != RunBy::kFiles) return std::numeric_limits<size_t>::max();
     return FilesThatFit(baseline_.original.prepared.cut.graph);
   }
 

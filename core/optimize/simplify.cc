@@ -102,7 +102,8 @@ class Simplifier {
     if (options_.max_opset == 0) options_.max_opset = std::max(1, original_->model.opset);
     report_.notes = NotesOnReading(*original_, options_, /*run_with_cut_nodes=*/false);
     QUOTIENT_RETURN_IF_ERROR(
-        CheckFits(original_->cut.graph, options_.verify_inputs, /*candidates=*/1));
+        CheckFits(original_->cut.graph, LoadOf(files_, original_->cut.graph, RunBy::kNothing,
+                                               options_.verify_inputs, /*candidates=*/2)));
     QUOTIENT_ASSIGN_OR_RETURN(const cost::GraphCost cost,
                               cost::PredictGraph(original_->cut.graph, *costs_, stop_));
     original_us_ = cost.total_us;
@@ -193,6 +194,7 @@ class Simplifier {
                              simplest->journal.end());
       }
       simplest = std::move(found);
+      simplest->chosen_from.reset();  // The e-graph is not needed any more.
       measured = ops::BindShapes(simplest->graph, from.shapes.shapes);
     }
     if (was_cut_short) {

@@ -6,11 +6,23 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/ort_backend.h"
 #include "core/optimize/candidates.h"
+#include "core/optimize/device_table.h"
 #include "core/optimize/footprint.h"
 #include "core/optimize/notes.h"
 #include "core/optimize/prepared.h"
 
 namespace quotient::optimize {
+
+namespace {
+
+// What runs the graphs of a device that need not be here.
+RunBy RunByDevice(absl::string_view name) {
+  const DeviceKind* const kind = FindDeviceKind(AllDeviceKinds(), name);
+  if (kind == nullptr || kind->is_name_of_others()) return RunBy::kExecutables;
+  return kind->run_by();
+}
+
+}  // namespace
 
 absl::StatusOr<Validation> ValidateModel(const ModelFiles& files, const Options& options,
                                          const StopCondition& stop) {
@@ -22,8 +34,10 @@ absl::StatusOr<Validation> ValidateModel(const ModelFiles& files, const Options&
     return Validation{unprepared->why, std::move(unprepared->stale_declarations)};
   }
   const Prepared& prepared = std::get<Prepared>(read);
+  const model::Graph& graph = prepared.cut.graph;
   const absl::Status fits =
-      CheckFits(prepared.cut.graph, options.verify_inputs, MostCandidates(/*alternatives=*/1));
+      CheckFits(graph, LoadOf(files, graph, RunByDevice(options.device), options.verify_inputs,
+                              MostCandidates(/*alternatives=*/0)));
   const bool runs_files = options.device == kernels::onnxruntime::kCpuDevice;
   return Validation{fits, NotesOnReading(prepared, options, runs_files)};
 }

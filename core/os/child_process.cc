@@ -44,11 +44,15 @@ void AwaitEnd(pid_t pid, double seconds) {
   poll(&ended, 1, static_cast<int>(seconds * 1e3));
 }
 
-// A process that was killed may still be in a system call, such as one that writes a file. Those
-// that have ended and that nobody waits for are of the group for ever, so this has a limit.
+// A process that was killed may still be in a system call, such as one that writes a file. What the
+// leader had started are children of the system's first process now, or of this one if it is the
+// first of a container: then nobody else collects them. Those that have ended and that nobody waits
+// for are of the group for ever, so this has a limit.
 void AwaitEndOfGroup(pid_t leader) {
   constexpr int kLooks = 1000;
-  for (int i = 0; i < kLooks && kill(-leader, 0) == 0; ++i) absl::SleepFor(absl::Milliseconds(1));
+  for (int i = 0; i < kLooks && kill(-leader, 0) == 0; ++i) {
+    if (waitpid(-leader, nullptr, WNOHANG) <= 0) absl::SleepFor(absl::Milliseconds(1));
+  }
 }
 
 }  // namespace

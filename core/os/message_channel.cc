@@ -16,6 +16,9 @@ namespace {
 absl::Status Gone() { return absl::UnavailableError("the other process is gone"); }
 absl::Status TooLarge() { return absl::InvalidArgumentError("a message is too large"); }
 
+// How much memory is taken at a time for a message that is being received.
+constexpr size_t kStepBytes = 1 << 20;
+
 bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 std::array<char, 4> EncodeSize(uint32_t size) {
@@ -43,8 +46,15 @@ absl::Status MessageChannel::Receive(std::string* message, int64_t deadline_ns) 
   QUOTIENT_RETURN_IF_ERROR(Read(size_bytes, deadline_ns));
   const uint32_t size = DecodeSize(size_bytes);
   if (size > most_message_bytes_) return TooLarge();
-  message->resize(size);
-  return Read(*message, deadline_ns);
+  message->clear();
+  // The size is what the other end claims, so memory grows only with what it sends.
+  while (message->size() < size) {
+    const size_t before = message->size();
+    message->resize(std::min<size_t>(size, before + kStepBytes));
+    QUOTIENT_RETURN_IF_ERROR(
+        Read(std::span(message->data() + before, message->size() - before), deadline_ns));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status MessageChannel::Write(absl::string_view bytes, int64_t deadline_ns) {

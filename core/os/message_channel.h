@@ -2,7 +2,8 @@
 
 // MessageChannel: one end of a socket between two processes. What it sends are messages: a size
 // (four bytes, little-endian) and so many bytes; or bytes alone. Neither end trusts the other:
-// sizes are limited before anything is allocated.
+// sizes are limited before anything is allocated, and memory is taken for what has come, not for
+// what is announced.
 
 #include <cstdint>
 #include <span>

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/egraph/pattern.h"
@@ -47,6 +48,10 @@ class NamedRule final : public egraph::Rule {
     return alternatives_.size() == 1 ? alternatives_[0]->anchors() : nullptr;
   }
 
+  size_t NumWords(const egraph::Match& match) const override {
+    return alternatives_[match.alternative]->NumWords(match);
+  }
+
   void Search(const EGraph& graph, egraph::MatchSink& sink) const override {
     for (uint32_t i = 0; i < alternatives_.size(); ++i) {
       Tagging tagging(i, sink);
@@ -60,10 +65,21 @@ class NamedRule final : public egraph::Rule {
     alternatives_[0]->SearchAt(graph, anchors, sink);
   }
 
+  void SearchForClasses(const EGraph& graph, std::span<const ENodeId> anchors,
+                        std::span<const ClassId> classes, egraph::MatchSink& sink) const override {
+    alternatives_[0]->SearchForClasses(graph, anchors, classes, sink);
+  }
+
   absl::StatusOr<bool> Apply(EGraph& graph, const egraph::Match& match,
                              egraph::Origin origin) const override {
+    const uint32_t enodes = graph.enode_bound();
+    const size_t unions = NumUnions(graph);
     const int64_t refused = domain_->refused_unions();
     absl::StatusOr<bool> changed = alternatives_[match.alternative]->Apply(graph, match, origin);
+    if (graph.proofs() != nullptr &&
+        (graph.enode_bound() != enodes || NumUnions(graph) != unions)) {
+      graph.proofs()->AddChange(origin, match.alternative, match.classes, match.ops);
+    }
     if (!changed.ok() && domain_->refused_unions() != refused) return false;
     return changed;
   }
@@ -85,6 +101,10 @@ class NamedRule final : public egraph::Rule {
     egraph::MatchSink& sink_;
     bool full_ = false;
   };
+
+  static size_t NumUnions(const EGraph& graph) {
+    return graph.proofs() == nullptr ? 0 : graph.proofs()->unions().size();
+  }
 
   TensorDomain* const domain_;
   const RuleList alternatives_;
@@ -116,6 +136,16 @@ absl::StatusOr<RuleList> CompileFamily(TensorDomain* domain, const Family& famil
   return JoinByName(domain, std::move(rules));
 }
 
+using Names = absl::flat_hash_set<absl::string_view>;
+
+// OPTION_INVALID if there are names that no rule has. The error has the first of them.
+absl::Status CheckNone(const Names& unknown) {
+  if (unknown.empty()) return absl::OkStatus();
+  return MakeError(Reason::kOptionInvalid,
+                   absl::StrCat("disabled_rules: no rule is called '",
+                                *std::min_element(unknown.begin(), unknown.end()), "'"));
+}
+
 }  // namespace
 
 std::span<const Family> AllFamilies() {
@@ -131,22 +161,19 @@ std::span<const Family> AllFamilies() {
 
 absl::StatusOr<RuleSet> BuildFamilies(TensorDomain* domain, std::span<const Family> families,
                                       std::span<const std::string> disabled) {
-  absl::flat_hash_set<std::string> unknown(disabled.begin(), disabled.end());
+  const Names left_out(disabled.begin(), disabled.end());
+  Names unknown = left_out;
   RuleSet set;
   for (const Family& family : families) {
     QUOTIENT_ASSIGN_OR_RETURN(RuleList rules, CompileFamily(domain, family));
     for (std::unique_ptr<egraph::Rule>& rule : rules) {
       unknown.erase(rule->name());
-      if (std::find(disabled.begin(), disabled.end(), rule->name()) != disabled.end()) continue;
+      if (left_out.contains(rule->name())) continue;
       set.pointers_.push_back(rule.get());
       set.owned_.push_back(std::move(rule));
     }
   }
-  if (!unknown.empty()) {
-    const std::string& first = *std::min_element(unknown.begin(), unknown.end());
-    return MakeError(Reason::kOptionInvalid,
-                     absl::StrCat("disabled_rules: no rule is called '", first, "'"));
-  }
+  QUOTIENT_RETURN_IF_ERROR(CheckNone(unknown));
   return set;
 }
 
@@ -164,6 +191,18 @@ std::vector<std::string> RuleNames(std::span<const Family> families) {
   if (!set.ok()) return names;
   for (const egraph::Rule* rule : set->rules()) names.push_back(rule->name());
   return names;
+}
+
+const std::vector<std::string>& AllRuleNames() {
+  static const auto& names = *new std::vector<std::string>(RuleNames());
+  return names;
+}
+
+absl::Status CheckDisabled(std::span<const std::string> disabled) {
+  Names unknown(disabled.begin(), disabled.end());
+  if (unknown.empty()) return absl::OkStatus();
+  for (const std::string& name : AllRuleNames()) unknown.erase(name);
+  return CheckNone(unknown);
 }
 
 }  // namespace quotient::rules

@@ -139,18 +139,30 @@ struct Piece {
   SliceRange range;
 };
 
-std::optional<Piece> PieceOf(const View& view, ClassId part, int64_t axis) {
+// Calls visit(piece) for each way to write a part as a Slice, until it returns false.
+template <typename Visit>
+void ForEachPiece(const View& view, ClassId part, int64_t axis, const Visit& visit) {
   for (const ENodeId enode : view.graph().nodes(view.graph().Find(part))) {
     const auto node = view.graph().node(enode);
     if (!IsOperator(view.word(enode), "Slice") || node.children.size() != 1) continue;
     const auto range = Range(view.word(enode), view.type(node.children[0]));
     // An empty range is skipped, because [0, 0) in a match stands for a part that is no Slice.
     // Numbers in a match have 32 bits.
-    if (range && range->axis == axis && range->size() > 0 &&
-        range->end <= std::numeric_limits<int32_t>::max())
-      return Piece{view.graph().Find(node.children[0]), *range};
+    if (!range || range->axis != axis || range->size() <= 0 ||
+        range->end > std::numeric_limits<int32_t>::max()) {
+      continue;
+    }
+    if (!visit(Piece{view.graph().Find(node.children[0]), *range})) return;
   }
-  return std::nullopt;
+}
+
+std::optional<Piece> PieceOf(const View& view, ClassId part, int64_t axis) {
+  std::optional<Piece> first;
+  ForEachPiece(view, part, axis, [&first](const Piece& piece) {
+    first = piece;
+    return false;
+  });
+  return first;
 }
 
 // Classes of a match: the root, and a class for each part of the new Concat. Numbers: the axis and,
@@ -176,6 +188,94 @@ void SearchNeighbours(const View& view, std::span<const ENodeId> anchors, const 
       last = piece;
     }
     return !joins || emit(std::move(match));
+  });
+}
+
+// Finds the ways to divide the parts of a Concat among the classes of a match, in order: a class is
+// a part itself, or is what one or more parts behind each other are adjacent Slices of.
+class NeighboursOfClasses {
+ public:
+  NeighboursOfClasses(const View& view, ENodeId concat, int64_t axis,
+                      std::span<const ClassId> classes, const EmitFn& emit)
+      : view_(view),
+        parts_(view.graph().node(concat).children),
+        classes_(classes),
+        emit_(emit),
+        match_{{classes.begin(), classes.end()}, {}, {axis}} {
+    for (const ClassId part : parts_) {
+      std::vector<Piece>& pieces = pieces_.emplace_back();
+      ForEachPiece(view, part, axis, [&pieces](const Piece& piece) {
+        pieces.push_back(piece);
+        return true;
+      });
+    }
+  }
+
+  // Returns false if no more is wanted.
+  bool Run() { return Divide(0, 1); }
+
+ private:
+  // Divides the parts from `part` on among the classes from `cls` on.
+  bool Divide(size_t part, size_t cls) {
+    if (part == parts_.size() && cls == classes_.size()) return emit_(match_);
+    if (part == parts_.size() || cls == classes_.size() || --steps_ < 0) return true;
+    const ClassId wanted = view_.graph().Find(classes_[cls]);
+    const size_t numbers = match_.numbers.size();
+    bool more = true;
+    if (view_.graph().Find(parts_[part]) == wanted) {
+      match_.numbers.insert(match_.numbers.end(), {0, 0});
+      more = Divide(part + 1, cls + 1);
+      match_.numbers.resize(numbers);
+    }
+    if (!more) return false;
+    for (const Piece& piece : pieces_[part]) {
+      if (piece.source != wanted) continue;
+      match_.numbers.insert(match_.numbers.end(), {piece.range.begin, piece.range.end});
+      more = Extend(part + 1, cls);
+      match_.numbers.resize(numbers);
+      if (!more) return false;
+    }
+    return true;
+  }
+
+  // Ends the Slice of the class here, or takes the next part into it as well.
+  bool Extend(size_t part, size_t cls) {
+    if (!Divide(part, cls + 1)) return false;
+    if (part == parts_.size() || --steps_ < 0) return true;
+    const ClassId wanted = view_.graph().Find(classes_[cls]);
+    const int64_t end = match_.numbers.back();
+    for (const Piece& piece : pieces_[part]) {
+      if (piece.source != wanted || piece.range.begin != end) continue;
+      match_.numbers.back() = piece.range.end;
+      const bool more = Extend(part + 1, cls);
+      match_.numbers.back() = end;
+      if (!more) return false;
+    }
+    return true;
+  }
+
+  // Enough for parts that can be divided in one way, and few where many are alike. As each call
+  // takes a step, this also bounds the depth of the calls.
+  static int MostSteps(size_t parts) {
+    return 300 + 4 * static_cast<int>(std::min<size_t>(parts, 1000));
+  }
+
+  const View& view_;
+  const std::span<const ClassId> parts_;
+  const std::span<const ClassId> classes_;
+  const EmitFn& emit_;
+  std::vector<std::vector<Piece>> pieces_;  // By part.
+  SiteMatch match_;
+  int steps_ = MostSteps(parts_.size());
+};
+
+void FindNeighboursOfClasses(const View& view, std::span<const ENodeId> anchors,
+                             std::span<const ClassId> classes, const EmitFn& emit) {
+  VisitUntilFalse(anchors, [&](ENodeId enode) {
+    if (view.graph().class_of(enode) != view.graph().Find(classes[0])) return true;
+    const int64_t axis =
+        ConcatAxis(view.word(enode), view.type(view.graph().node(enode).children[0]));
+    return axis < 0 || NeighboursOfClasses(view, enode, axis, classes, emit).Run();
   });
 }
 
@@ -240,7 +340,7 @@ std::span<const SiteRow> ConcatGeometryRows() {
       {"concat-empty", "Concat(.., an operand without elements, ..) = Concat(.., ..)", "Concat",
        SearchEmptyParts, LeaveOutEmptyParts},
       {"concat-slices", "Concat(Slice(x; a, b), Slice(x; b, c)) = Slice(x; a, c)", "Concat",
-       SearchNeighbours, JoinNeighbours},
+       SearchNeighbours, JoinNeighbours, FindNeighboursOfClasses},
       {"slice-concat", "Slice(Concat(x..)) = Concat of what it takes of each", "Slice",
        SearchSlicedConcats, SliceConcat},
   };

@@ -157,7 +157,8 @@ void AddRules(TensorDomain* domain, RuleList& rules) {
        {ConcatGeometryRows(), ConcatElementwiseRows(), ConcatContractionRows()}) {
     for (const SiteRow& row : rows) {
       rules.push_back(std::make_unique<SiteRule>(domain, row.name, row.equation,
-                                                 std::span(&row.anchor, 1), row.search, row.build));
+                                                 std::span(&row.anchor, 1), row.search, row.build,
+                                                 row.for_classes));
     }
   }
 }

@@ -52,6 +52,9 @@ struct SiteRow {
   absl::string_view anchor;
   void (*search)(const View&, std::span<const ENodeId>, const EmitFn&);
   std::vector<Equation> (*build)(Terms&, const SiteMatch&);
+  // See SiteRule.
+  void (*for_classes)(const View&, std::span<const ENodeId>, std::span<const ClassId>,
+                      const EmitFn&) = nullptr;
 };
 
 // Rules about Concats of Concats, Concats of Slices, and Slices of Concats.

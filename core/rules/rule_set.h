@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/domain/tensor_domain.h"
 #include "core/egraph/rule.h"
@@ -41,7 +42,14 @@ absl::StatusOr<RuleSet> BuildRules(TensorDomain* domain, int max_opset,
                                    std::span<const std::string> disabled,
                                    std::span<const Family> families = AllFamilies());
 
-// The names of all rules of these families, in order.
+// The names of all rules of these families, in order. Builds the rules, because they have no names
+// before.
 std::vector<std::string> RuleNames(std::span<const Family> families = AllFamilies());
+
+// RuleNames of all families, which are kept after the first call.
+const std::vector<std::string>& AllRuleNames();
+
+// What BuildFamilies says of `disabled` for all families, without building any.
+absl::Status CheckDisabled(std::span<const std::string> disabled);
 
 }  // namespace quotient::rules

@@ -32,14 +32,20 @@ SiteMatch Unpack(const egraph::Match& packed) {
 }  // namespace
 
 SiteRule::SiteRule(TensorDomain* domain, std::string name, std::string equation,
-                   std::span<const absl::string_view> anchors, SearchFn search, BuildFn build)
+                   std::span<const absl::string_view> anchors, SearchFn search, BuildFn build,
+                   ForClassesFn for_classes)
     : domain_(domain),
       name_(std::move(name)),
       equation_(std::move(equation)),
       search_(std::move(search)),
-      build_(std::move(build)) {
+      build_(std::move(build)),
+      for_classes_(std::move(for_classes)) {
   anchors_.of_any_kind = anchors.empty();
   for (const absl::string_view op : anchors) anchors_.kinds.push_back(domain->KindOfName(op));
+}
+
+size_t SiteRule::NumWords(const egraph::Match& match) const {
+  return match.ops.size() - 1 - match.ops.back().value();
 }
 
 void SiteRule::Search(const EGraph& graph, egraph::MatchSink& sink) const {
@@ -59,6 +65,13 @@ void SiteRule::SearchAt(const EGraph& graph, std::span<const ENodeId> anchors,
                         egraph::MatchSink& sink) const {
   search_(View(*domain_, graph), anchors,
           [&sink](SiteMatch match) { return sink.Add(Pack(std::move(match))); });
+}
+
+void SiteRule::SearchForClasses(const EGraph& graph, std::span<const ENodeId> anchors,
+                                std::span<const ClassId> classes, egraph::MatchSink& sink) const {
+  if (for_classes_ == nullptr) return SearchAt(graph, anchors, sink);
+  for_classes_(View(*domain_, graph), anchors, classes,
+               [&sink](SiteMatch match) { return sink.Add(Pack(std::move(match))); });
 }
 
 absl::StatusOr<bool> SiteRule::Apply(EGraph& graph, const egraph::Match& match,

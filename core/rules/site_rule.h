@@ -38,19 +38,27 @@ class SiteRule final : public egraph::Rule {
   // Reports what is around these e-nodes until emit() returns false: see Rule::SearchAt. At least
   // one e-node is given.
   using SearchFn = std::function<void(const View&, std::span<const ENodeId>, const EmitFn& emit)>;
+  // Reports all matches around these e-nodes with these classes: see Rule::SearchForClasses.
+  using ForClassesFn = std::function<void(const View&, std::span<const ENodeId>,
+                                          std::span<const ClassId>, const EmitFn& emit)>;
   // Builds the right sides. Equations with an invalid side are ignored.
   using BuildFn = std::function<std::vector<Equation>(Terms&, const SiteMatch&)>;
 
   // `anchors`: the operators whose e-nodes the rule is searched around, or none for all of them.
+  // `for_classes` may be null if the search does not choose among matches.
   SiteRule(TensorDomain* domain, std::string name, std::string equation,
-           std::span<const absl::string_view> anchors, SearchFn search, BuildFn build);
+           std::span<const absl::string_view> anchors, SearchFn search, BuildFn build,
+           ForClassesFn for_classes = nullptr);
 
   const std::string& name() const override { return name_; }
   const std::string& equation() const override { return equation_; }
   const egraph::Anchors* anchors() const override { return &anchors_; }
+  size_t NumWords(const egraph::Match& match) const override;
   void Search(const EGraph& graph, egraph::MatchSink& sink) const override;
   void SearchAt(const EGraph& graph, std::span<const ENodeId> anchors,
                 egraph::MatchSink& sink) const override;
+  void SearchForClasses(const EGraph& graph, std::span<const ENodeId> anchors,
+                        std::span<const ClassId> classes, egraph::MatchSink& sink) const override;
   absl::StatusOr<bool> Apply(EGraph& graph, const egraph::Match& match,
                              egraph::Origin origin) const override;
 
@@ -61,6 +69,7 @@ class SiteRule final : public egraph::Rule {
   egraph::Anchors anchors_;
   const SearchFn search_;
   const BuildFn build_;
+  const ForClassesFn for_classes_;
 };
 
 // Calls visit(e-node) for each of the e-nodes until it returns false.

@@ -4,6 +4,7 @@
 
 #include "google/protobuf/util/time_util.h"
 #include "proto/wire/status.h"
+#include "proto/wire/time.h"
 
 namespace quotient::wire {
 
@@ -24,8 +25,7 @@ v1::Progress ToProto(const Progress& progress) {
 
 Progress FromProto(const v1::Progress& message) {
   return {.phase = message.phase(),
-          .elapsed_seconds =
-              static_cast<double>(TimeUtil::DurationToMilliseconds(message.elapsed())) / 1000,
+          .elapsed_seconds = static_cast<double>(Milliseconds(message.elapsed())) / 1000,
           .fraction = message.fraction(),
           .original_cost_us = message.original_cost_us(),
           .best_share = message.best_share(),

@@ -9,8 +9,8 @@
 
 namespace quotient::wire {
 
-// What these are in milliseconds, rounded up. Beyond about 30,000 years in either direction they
-// are the limit.
+// These times in milliseconds, rounded up, and cut to what protobuf allows: about 10,000 years in
+// either direction for durations, and the years 1 to 9999. So they can always be written again.
 int64_t Milliseconds(const google::protobuf::Duration& duration);
 int64_t UnixMilliseconds(const google::protobuf::Timestamp& time);
 

@@ -19,6 +19,8 @@ TEST(ExitCodeTest, FollowsTheReason) {
   EXPECT_EQ(ExitCodeOf(MakeError(Reason::kInternal, "")), 4);
   EXPECT_EQ(ExitCodeOf(MakeError(Reason::kRunBudget, "")), 5);
   EXPECT_EQ(ExitCodeOf(MakeError(Reason::kCancelled, "")), 5);
+  EXPECT_EQ(ExitCodeOf(MakeError(Reason::kJournalInvalid, "")), 1);
+  EXPECT_EQ(ExitCodeOf(MakeError(Reason::kJournalVersion, "")), 2);
 }
 
 TEST(ExitCodeTest, FollowsTheCodeWhereThereIsNoReason) {

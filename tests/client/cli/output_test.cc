@@ -30,9 +30,11 @@ class FakeResult : public ResultSource {
   std::string external_location() const override { return location; }
   absl::StatusOr<std::string> ReportJson() override { return report::ToJson(report); }
   absl::StatusOr<std::string> ReportHtml() override { return std::string("<html>"); }
+  absl::StatusOr<std::string> Journal() override { return journal; }
 
   report::Report report;
   std::string location;
+  std::string journal;
   absl::Status model_status;
 };
 
@@ -44,12 +46,14 @@ class OutputTest : public ::testing::Test {
     settings.output = dir_ / "out.onnx";
     settings.report = dir_ / "r.json";
     settings.html = dir_ / "r.html";
+    if (wants_journal_) settings.journal = dir_ / "r.journal";
     QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, original_));
     return output.Write(result_, original_);
   }
   bool Exists(const std::string& name) { return std::filesystem::exists(dir_ / name); }
 
   TempDir dir_;
+  bool wants_journal_ = false;
   FakeResult result_;
   OriginalData original_;
 };
@@ -62,6 +66,23 @@ TEST_F(OutputTest, WritesWhatWasAskedFor) {
   ASSERT_OK_AND_ASSIGN(const std::string data, os::ReadFile(dir_ / "out.onnx.data"));
   EXPECT_EQ(data, "data");
   EXPECT_TRUE(Exists("r.json") && Exists("r.html"));
+}
+
+TEST_F(OutputTest, AJournalIsWrittenIfItIsWanted) {
+  result_.journal = "how it was made";
+  ASSERT_OK(Write());
+  EXPECT_FALSE(Exists("r.journal"));
+  wants_journal_ = true;
+  ASSERT_OK(Write());
+  ASSERT_OK_AND_ASSIGN(const std::string journal, os::ReadFile(dir_ / "r.journal"));
+  EXPECT_EQ(journal, "how it was made");
+}
+
+TEST_F(OutputTest, AResultWithoutAJournalIsWrittenAllTheSame) {
+  wants_journal_ = true;
+  EXPECT_THAT(Write(), HasReason(Reason::kInternal, HasSubstr("no journal")));
+  EXPECT_FALSE(Exists("r.journal"));
+  EXPECT_TRUE(Exists("out.onnx") && Exists("r.json") && Exists("r.html"));
 }
 
 TEST_F(OutputTest, TheOriginalBringsItsDataAlongUnlessItLiesThere) {
@@ -121,7 +142,8 @@ TEST_F(OutputTest, TheDataThatTheInputNeedsStays) {
 
 TEST_F(OutputTest, NoOutputReplacesWeightsOfTheInput) {
   original_.folder = dir_.path();
-  for (const char* const name : {"out.onnx", "r.json", "r.html"}) {
+  wants_journal_ = true;
+  for (const char* const name : {"out.onnx", "r.json", "r.html", "r.journal"}) {
     std::ofstream(dir_ / name) << "weights";
     original_.files = {{name, [](ResultSource::Sink sink) { return sink("weights"); }}};
     EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid, HasSubstr("weights of the input")));
@@ -131,8 +153,12 @@ TEST_F(OutputTest, NoOutputReplacesWeightsOfTheInput) {
 }
 
 TEST_F(OutputTest, NoReportReplacesTheWeightsOfTheResult) {
-  result_.location = "r.json";
-  EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid, HasSubstr("asked for twice")));
+  wants_journal_ = true;
+  result_.journal = "how it was made";
+  for (const char* const name : {"r.json", "r.journal"}) {
+    result_.location = name;
+    EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid, HasSubstr("asked for twice")));
+  }
   EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
 }
 

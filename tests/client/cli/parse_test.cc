@@ -343,7 +343,7 @@ TEST(OptionTableTest, HasEveryOptionOfAJob) {
 TEST(ParseTest, WhatIsReadIsNotWrittenOver) {
   const std::string file = ::testing::TempDir() + "/parse_test.snapshot";
   std::ofstream(file) << "a snapshot";
-  for (const char* const output : {"-o", "--report", "--html"}) {
+  for (const char* const output : {"-o", "--report", "--html", "--journal"}) {
     std::vector<const char*> arguments = {"m.onnx", "--device-snapshot", file.c_str(), output,
                                           file.c_str()};
     if (std::string(output) != "-o") arguments.insert(arguments.end(), {"-o", "out.onnx"});
@@ -354,6 +354,18 @@ TEST(ParseTest, WhatIsReadIsNotWrittenOver) {
   EXPECT_THAT(Parse("snapshot", {"--timings", file.c_str(), "-o", file.c_str()}),
               HasReason(Reason::kOptionInvalid, HasSubstr("are the same file")));
   EXPECT_OK(Parse("optimize", {"m.onnx", "--device-snapshot", file.c_str(), "-o", "out.onnx"}));
+  EXPECT_THAT(Parse("replay", {"m.onnx", file.c_str(), "-o", file.c_str()}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("are the same file")));
+  EXPECT_OK(Parse("replay", {"m.onnx", file.c_str(), "-o", "out.onnx"}));
+}
+
+TEST(ParseTest, ReplayTakesAModelWithItsJournalOrAJob) {
+  ASSERT_OK_AND_ASSIGN(const Settings job, Parse("replay", {"jobs/1"}));
+  EXPECT_THAT(job.positional, ElementsAre("jobs/1"));
+  ASSERT_OK_AND_ASSIGN(const Settings files, Parse("replay", {"m.onnx", "m.journal"}));
+  EXPECT_THAT(files.positional, ElementsAre("m.onnx", "m.journal"));
+  EXPECT_THAT(Parse("replay", {}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse("replay", {"m.onnx", "m.journal", "more"}), HasReason(Reason::kOptionInvalid));
 }
 
 TEST(ParseTest, NothingButTheResultIsWrittenOverTheModel) {
@@ -368,6 +380,8 @@ TEST(ParseTest, NothingButTheResultIsWrittenOverTheModel) {
     EXPECT_THAT(Parse("optimize", {path.c_str(), "-o", "o", "--report", model.c_str()}),
                 is_refused);
     EXPECT_THAT(Parse("optimize", {model.c_str(), "-o", "o", "--html", path.c_str()}), is_refused);
+    EXPECT_THAT(Parse("optimize", {model.c_str(), "-o", "o", "--journal", path.c_str()}),
+                is_refused);
     EXPECT_THAT(Parse("profile", {model.c_str(), "--html", path.c_str()}), is_refused);
   }
   const std::string out = dir / "out.onnx";

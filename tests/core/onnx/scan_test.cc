@@ -108,7 +108,8 @@ TEST(ScanTest, BoundsEmptyMessages) {
   Limits limits;
   limits.max_nodes = limits.max_initializers = limits.max_attributes_per_node = 3;
   limits.max_functions = limits.max_opset_imports = 3;
-  constexpr uint32_t kInitializer = 5, kFunction = 25, kImport = 8;
+  limits.max_value_infos = limits.max_training_infos = 3;
+  constexpr uint32_t kInitializer = 5, kFunction = 25, kImport = 8, kTraining = 20;
   const auto scan = [&limits](const std::string& model) { return ScanModel(model, limits); };
   for (const auto& [times, matcher] :
        {std::pair<int, ::testing::Matcher<const absl::Status&>>(3, IsOk()),
@@ -119,6 +120,10 @@ TEST(ScanTest, BoundsEmptyMessages) {
                 matcher);
     EXPECT_THAT(scan(Repeated(Wrapped(kFunction, ""), times)), matcher);
     EXPECT_THAT(scan(Repeated(Wrapped(kImport, ""), times)), matcher);
+    EXPECT_THAT(scan(Repeated(Wrapped(kTraining, ""), times)), matcher);
+    for (const uint32_t value_info : {11u, 12u, 13u, 14u}) {
+      EXPECT_THAT(scan(Wrapped(kGraph, Repeated(Wrapped(value_info, ""), times))), matcher);
+    }
   }
 }
 

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/model/text.h"
 #include "core/ops/infer_graph.h"
 #include "core/ops/op.h"
@@ -214,6 +216,14 @@ TEST(CanonicalizeTest, RefusesAParameterGivenTwice) {
     output y
   })");
   EXPECT_THAT(InferTypes(graph), HasReason(Reason::kModelMalformed, HasSubstr("shape")));
+}
+
+// What a shape of millions of elements would become takes many times its memory.
+TEST(CanonicalizeTest, RefusesAParameterThatNoOperatorCanUse) {
+  const std::string ones = absl::StrJoin(std::vector<int>(65'537, 1), ",");
+  model::Graph graph = MustParse(absl::StrCat("graph g {\nconst s: int64[65537] = [", ones,
+                                              "]\ny = ConstantOfShape(s)\noutput y\n}"));
+  EXPECT_THAT(InferTypes(graph), HasReason(Reason::kModelShape, HasSubstr("65537 elements")));
 }
 
 TEST(CanonicalizeTest, AMissingInputIsMalformed) {

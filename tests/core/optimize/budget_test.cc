@@ -109,6 +109,26 @@ TEST_F(BudgetTest, QuestionsGetATenthAndTwoSecondsAtMost) {
   EXPECT_TRUE(a_tenth.ShouldStop());
 }
 
+TEST_F(BudgetTest, AJournalGetsATenthAndThreeSecondsAtLeast) {
+  const Budget large = Make();
+  Pass(150);
+  const StopCondition a_tenth = large.ForJournal({});
+  Pass(9.9);
+  EXPECT_FALSE(a_tenth.ShouldStop());
+  Pass(0.2);
+  EXPECT_TRUE(a_tenth.ShouldStop());
+  options_.budget_seconds = 5;
+  const Budget small = Make();
+  token_.Finish(clock_);
+  const StopCondition three_seconds = small.ForJournal(StopCondition(&token_));
+  Pass(2.9);
+  EXPECT_FALSE(three_seconds.ShouldStop()) << "a job that is to finish has its journal, too";
+  Pass(0.2);
+  EXPECT_TRUE(three_seconds.ShouldStop());
+  token_.Cancel();
+  EXPECT_TRUE(small.ForJournal(StopCondition(&token_)).cancelled());
+}
+
 TEST_F(BudgetTest, MeasuringGetsWhatIsLeft) {
   options_.budget_seconds = 20;
   const Budget budget = Make();

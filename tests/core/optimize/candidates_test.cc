@@ -159,10 +159,18 @@ TEST(Candidates, WhereCostsAreMeasuredTheBestFewRun) {
   }
 }
 
+TEST(Candidates, WhereMemoryIsScarceThereIsTheBestOneAlone) {
+  const std::vector<Candidate> several = CandidatesOf(true, 3);
+  const std::vector<Candidate> alone = CandidatesOf(true, 0);
+  ASSERT_GT(several.size(), 1u);
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(alone[0].cost_us, several[0].cost_us);
+}
+
 // Jobs are admitted by this number: the exact extractor's graph, those of "tree" and of the prior,
 // and the alternatives, of which none need be one of the others.
 TEST(Candidates, AllThatMayBeAreCounted) {
-  EXPECT_EQ(MostCandidates(0), 3);
+  EXPECT_EQ(MostCandidates(0), 1);
   EXPECT_EQ(MostCandidates(1), 3);
   EXPECT_EQ(MostCandidates(2), 5);
 }

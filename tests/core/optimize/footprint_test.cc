@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -12,7 +13,8 @@ namespace quotient::optimize {
 namespace {
 
 double Bytes(absl::string_view text, int sets, int candidates) {
-  return BytesToRun(*model::ParseGraph(text), sets, candidates);
+  const model::Graph graph = *model::ParseGraph(text);
+  return BytesToRun(graph, LoadOf({}, graph, RunBy::kExecutables, sets, candidates));
 }
 
 constexpr char kChain[] = R"(graph g {
@@ -64,6 +66,48 @@ TEST(FootprintTest, EveryCandidateHasConstantsOfItsOwn) {
   EXPECT_EQ(Bytes(kConstant, 0, 3) - Bytes(kConstant, 0, 2), 8 + 2 * 8 + (8 + 16 + 24));
 }
 
+constexpr char kProduct[] = R"(graph g {
+    input x: float32[1,1000]
+    const w: float32[1000,1000] = random(1)
+    y: float32[1,1000] = MatMul(x, w)
+    output y })";
+
+// The graph has the weights once, which are its own here, and so has a candidate, and the file that
+// is written of it.
+TEST(FootprintTest, WhereNothingRunsThereAreOnlyGraphs) {
+  const model::Graph graph = *model::ParseGraph(kProduct);
+  const JobLoad load = LoadOf({}, graph, RunBy::kNothing, 0, 1);
+  EXPECT_EQ(load.loaded, 0);
+  EXPECT_NEAR(BytesToRun(graph, load), 3 * 4e6 + (1 << 26), 1 << 17);
+}
+
+TEST(FootprintTest, WhatLiesInFilesIsNotCounted) {
+  const model::Graph graph = *model::ParseGraph(kProduct);
+  const auto weights = std::ranges::find_if(
+      graph.values, [](const model::Value& value) { return value.constant.has_value(); });
+  ASSERT_NE(weights, graph.values.end());
+  const absl::string_view bytes = model::BytesOf(*weights->constant);
+  const auto own = [&](const ModelFiles& files) {
+    return LoadOf(files, graph, RunBy::kNothing, 0, 1).own_constant_bytes;
+  };
+  EXPECT_EQ(own({}), 4e6);
+  EXPECT_EQ(own({.model = bytes}), 0);
+  EXPECT_EQ(own({.external_data = {{"w", bytes}}}), 0);
+  EXPECT_EQ(own({.model = bytes.substr(1)}), 4e6);
+  EXPECT_EQ(own({.external_data = {{"w", bytes.substr(0, 1000)}}}), 4e6);
+}
+
+TEST(FootprintTest, SoManyFilesAreLoadedAsFit) {
+  const model::Graph large = *model::ParseGraph(R"(graph g {
+    input x: float32[1,1000]
+    const w: float32[1000,100000] = random(1)
+    y: float32[1,100000] = MatMul(x, w)
+    output y })");
+  EXPECT_EQ(LoadOf({}, large, RunBy::kFiles, 0, 5).loaded, 2);
+  EXPECT_EQ(LoadOf({}, large, RunBy::kExecutables, 0, 5).loaded, 6);
+  EXPECT_EQ(LoadOf({}, *model::ParseGraph(kProduct), RunBy::kFiles, 0, 5).loaded, 6);
+}
+
 // CPUs compute in float32.
 TEST(FootprintTest, NarrowFloatsAreWideInKernels) {
   constexpr char kNarrow[] = R"(graph g {
@@ -81,7 +125,7 @@ TEST(FootprintTest, SizesThatOverflowAreInfinite) {
   model::Graph huge = graph;
   huge.values[0].type =
       model::TensorType(model::DType::kFloat32, {int64_t{1} << 40, int64_t{1} << 40});
-  EXPECT_TRUE(std::isinf(BytesToRun(huge, 1, 1)));
+  EXPECT_TRUE(std::isinf(BytesToRun(huge, {.input_sets = 1, .candidates = 1, .loaded = 2})));
 }
 
 // A graph with so many weights of a type.

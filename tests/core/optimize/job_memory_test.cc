@@ -74,8 +74,9 @@ class JobMemoryTest : public ::testing::Test {
     const ModelFiles files{.name = "m.onnx", .model = bytes};
     const absl::StatusOr<Prepared> prepared = Prepare(files, options_, 1, StopCondition());
     EXPECT_THAT(prepared.status(), IsOk());
-    return BytesToRun(prepared->cut.graph, options_.verify_inputs,
-                      MostCandidates(kMostAlternatives));
+    return BytesToRun(prepared->cut.graph,
+                      LoadOf(files, prepared->cut.graph, RunBy::kExecutables,
+                             options_.verify_inputs, MostCandidates(kMostAlternatives)));
   }
 
   // Bytes that optimizing it took at most, beside those of the file.

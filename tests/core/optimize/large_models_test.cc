@@ -113,7 +113,7 @@ class LargeModelsTest : public ::testing::Test {
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
   timing::Lane lane_;
   Devices devices_{{.store = store_.get(), .lane = &lane_}};
-  Environment environment_{.devices = &devices_, .clock = Clock::System()};
+  Environment environment_{.devices = &devices_, .clock = Clock::System(), .wants_journal = false};
   Options options_;
 };
 

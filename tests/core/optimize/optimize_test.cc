@@ -364,7 +364,7 @@ TEST_F(OptimizeTest, AllPhasesAreTimedByTheClockThatIsHandedIn) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->report.search.seconds, 0);
   EXPECT_EQ(result->report.search.grow_seconds, 0);
-  EXPECT_EQ(result->report.phase_seconds.size(), 6);
+  EXPECT_EQ(result->report.phase_seconds.size(), 7);
   for (const auto& [phase, seconds] : result->report.phase_seconds) EXPECT_EQ(seconds, 0) << phase;
 }
 

@@ -2,7 +2,9 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -117,6 +119,24 @@ TEST(ChildProcessTest, AGroupEndsWithItsProgram) {
       EXPECT_EQ(kill(started, SIGKILL), 0) << "it lives on";
     }
   }
+}
+
+// As in a container, whose first process gets what others leave behind.
+TEST(ChildProcessTest, NothingOfAGroupIsLeftToCollect) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  ASSERT_OK_AND_ASSIGN(SocketPair sockets, MakeSocketPair());
+  ASSERT_OK_AND_ASSIGN(
+      const auto child,
+      ChildProcess::Start("/bin/sh", {"-c", "sleep 1000 & sleep 1000 & echo ready >&3; wait"}, {},
+                          sockets.theirs, ChildProcess::Group::kOwn));
+  sockets.theirs.Close();
+  char ready[6];
+  EXPECT_EQ(read(sockets.ours.get(), ready, sizeof(ready)), 6);
+  EXPECT_EQ(child->End(0).signal, SIGKILL);
+  siginfo_t left;
+  EXPECT_EQ(waitid(P_ALL, 0, &left, WEXITED | WNOHANG | WNOWAIT), -1);
+  EXPECT_EQ(errno, ECHILD);
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 }  // namespace

@@ -61,6 +61,12 @@ TEST_F(MessageChannelTest, WaitsNoLongerThanTheDeadline) {
               StatusIs(absl::StatusCode::kDeadlineExceeded));
 }
 
+TEST_F(MessageChannelTest, TakesNoMemoryForWhatIsOnlyAnnounced) {
+  Write(std::string("\0\0\x70\0abc", 7));  // The beginning of 7 MiB.
+  EXPECT_THAT(Receive(), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_LE(message_.capacity(), size_t{2} << 20);
+}
+
 TEST_F(MessageChannelTest, SeesThatTheOtherEndIsGone) {
   sockets_.theirs.Close();
   EXPECT_OK(channel_.AwaitInput(Soon()));

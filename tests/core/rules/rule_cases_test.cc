@@ -27,20 +27,6 @@ std::vector<std::string> AllBut(absl::string_view name) {
   return others;
 }
 
-// The graph with every symbol bound to 2.
-model::Graph Measured(const model::Graph& graph) {
-  ops::InputShapes shapes;
-  for (const model::ValueId input : graph.inputs) {
-    std::vector<int64_t>& dims = shapes[graph.value(input).name];
-    for (const model::Dim& dim : *graph.value(input).type.shape) {
-      dims.push_back(dim.is_number() ? dim.number() : 2);
-    }
-  }
-  absl::StatusOr<model::Graph> measured = ops::BindShapes(graph, shapes);
-  EXPECT_THAT(measured, testing::IsOk());
-  return *std::move(measured);
-}
-
 TensorEGraph Import(const model::Graph& graph) {
   auto tensors = domain::FromGraph(graph, Measured(graph));
   EXPECT_THAT(tensors, testing::IsOk());

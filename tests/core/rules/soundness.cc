@@ -202,6 +202,19 @@ model::Graph ParseStatic(absl::string_view text) {
   return graph;
 }
 
+model::Graph Measured(const model::Graph& graph) {
+  ops::InputShapes shapes;
+  for (const model::ValueId input : graph.inputs) {
+    std::vector<int64_t>& dims = shapes[graph.value(input).name];
+    for (const model::Dim& dim : *graph.value(input).type.shape) {
+      dims.push_back(dim.is_number() ? dim.number() : 2);
+    }
+  }
+  absl::StatusOr<model::Graph> measured = ops::BindShapes(graph, shapes);
+  if (!measured.ok()) Die(measured.status(), graph.name);
+  return *std::move(measured);
+}
+
 eval::ValueMap RandomInputs(const model::Graph& graph, uint64_t seed, Values values) {
   Rng rng(seed, 17);
   eval::ValueMap inputs;

@@ -19,6 +19,8 @@ namespace quotient::rules {
 
 // Parses a static graph and infers its types. Ends the program if the text is wrong.
 model::Graph ParseStatic(absl::string_view text);
+// The graph with every symbol bound to 2. Ends the program if that cannot be.
+model::Graph Measured(const model::Graph& graph);
 
 // Kinds of random inputs. Integers are small; those of wide inputs have either sign.
 enum class Values {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "google/protobuf/util/time_util.h"
+
 namespace quotient::wire {
 namespace {
 
@@ -22,6 +24,20 @@ TEST(TimeTest, DurationsAreRoundedUp) {
 TEST(TimeTest, NumbersThatAreNoTimesDoNotOverflow) {
   EXPECT_GT(OfDuration(INT64_MAX, INT32_MAX), 0);
   EXPECT_LT(OfDuration(INT64_MIN, INT32_MIN), 0);
+}
+
+// protobuf throws where it is to write a time that the message must not hold.
+TEST(TimeTest, WhatWasReadCanBeWritten) {
+  using google::protobuf::util::TimeUtil;
+  for (const int64_t seconds : {INT64_MIN, int64_t{-1'000'000'000'000}, INT64_MAX}) {
+    for (const int32_t nanos : {INT32_MIN, 0, INT32_MAX}) {
+      TimeUtil::MillisecondsToDuration(OfDuration(seconds, nanos));
+      google::protobuf::Timestamp time;
+      time.set_seconds(seconds);
+      time.set_nanos(nanos);
+      TimeUtil::MillisecondsToTimestamp(UnixMilliseconds(time));
+    }
+  }
 }
 
 TEST(TimeTest, TimestampsCountFrom1970) {

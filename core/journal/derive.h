@@ -1,0 +1,42 @@
+#pragma once
+
+// Derive: the rewrites that a choice from a grown e-graph rests on, found again one by one.
+//
+// The e-graph of a search has many more rewrites than any one graph needs. Derive makes all of them
+// again, in the order of the search, and notes what each rests on and which e-nodes it made and
+// made equal. Then it follows back what the chosen e-nodes need, and makes these rewrites alone in
+// a fresh e-graph, as whoever replays the journal will. A rule that does not match there looks at
+// more than is known of it: its rewrite gets a wider Reach, and all begins anew.
+
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/domain/splits.h"
+#include "core/domain/tensor_egraph.h"
+#include "core/journal/journal.h"
+#include "core/journal/replay_egraph.h"
+#include "core/model/graph.h"
+
+namespace quotient::journal {
+
+// What was chosen from an e-graph that rules of a rules::RuleSet have grown.
+struct Selected {
+  const domain::TensorEGraph& tensors;
+  std::span<const egraph::Rule* const> rules;  // Origin i + 1 is rules[i].
+  std::span<const egraph::ENodeId> choice;     // By canonical ClassId, as ToGraph takes it.
+  std::span<const domain::Split> splits;
+};
+
+struct Derived {
+  Rewriting rewriting;
+  model::Graph graph;  // What ReplayEGraph::Finish returns for it.
+};
+
+// `measured` is what Selected::tensors.original was measured as. Takes about the time in which the
+// rewrites were made, a few times over. Fails with INTERNAL if the choice cannot be derived, and
+// with CANCELLED or RUN_BUDGET soon after `stop` fires.
+absl::StatusOr<Derived> Derive(const Selected& selected, const model::Graph& measured,
+                               const ReplaySettings& settings, const StopCondition& stop);
+
+}  // namespace quotient::journal

@@ -1,0 +1,93 @@
+#pragma once
+
+// Past: all rewrites of a search, made again one by one in a fresh e-graph, with what each of them
+// rests on.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/egraph/proof_log.h"
+#include "core/egraph/rule.h"
+#include "core/journal/derive.h"
+#include "core/journal/reasons.h"
+#include "core/journal/replay_egraph.h"
+#include "core/journal/same_enodes.h"
+#include "core/journal/support.h"
+
+namespace quotient::journal {
+
+// How much counts as what a rewrite rests on. What a rule has looked at is known in part only, so
+// more is taken where less turns out not to be enough.
+enum class Reach : uint8_t {
+  kFound,    // What its match was found in: see Support.
+  kClasses,  // And all earlier rewrites that have changed the classes of the match.
+  kAround,   // And those that have changed the classes that these read, or that read them.
+  kAll,      // All earlier rewrites.
+};
+
+// One thread.
+class Past {
+ public:
+  struct Rewrite {
+    size_t rule;  // In ReplayEGraph::rules.
+    // Its classes are e-nodes that stand for them: those that it was found with, if the rule did
+    // not have the match any more when the rewrite was made.
+    egraph::Match match;
+    bool matches;
+  };
+
+  // Borrows `selected`. Fails with INTERNAL if the rewrites cannot be made again, and like
+  // CheckTime.
+  static absl::StatusOr<std::unique_ptr<Past>> Make(const Selected& selected,
+                                                    const model::Graph& measured,
+                                                    const ReplaySettings& settings,
+                                                    const StopCondition& stop);
+
+  const ReplayEGraph& replay() const { return *replay_; }
+  // How many e-nodes came with the model.
+  uint32_t originals() const { return originals_; }
+  size_t num_rewrites() const { return rewrites_.size(); }
+  const Rewrite& rewrite(uint32_t number) const { return rewrites_[number]; }
+  const Reasons& reasons() const { return reasons_; }
+  // Lets a rewrite rest on what is within `reach`. At first that is kFound.
+  void Widen(uint32_t number, Reach reach);
+  // The live e-node that is the same as one of the search.
+  absl::StatusOr<egraph::ENodeId> FindLive(egraph::ENodeId of_search) {
+    return same_.FindLive(of_search);
+  }
+
+ private:
+  Past(const Selected& selected, std::unique_ptr<ReplayEGraph> replay);
+
+  absl::Status Repeat(const StopCondition& stop);
+  absl::Status RepeatOne(const egraph::ProofLog::Change& made);
+  void NoteENodes(const Support* support, uint32_t rewrite);
+  void IndexChanges();
+  std::vector<egraph::ClassId> ClassesWithin(const Rewrite& rewrite, Reach reach) const;
+
+  const Selected& selected_;
+  const std::unique_ptr<ReplayEGraph> replay_;
+  const uint32_t originals_;
+  const ENodeTable of_search_;
+  SameENodes same_;
+  absl::flat_hash_map<std::string, size_t> rule_by_name_;
+  Reasons reasons_;
+  std::vector<Rewrite> rewrites_;
+  size_t children_noted_ = 0;  // How many children the e-nodes that were noted have together.
+  // A class that a rewrite has changed, by any id of it.
+  struct Changed {
+    egraph::ClassId cls;
+    uint32_t rewrite;
+  };
+  std::vector<Changed> changed_;  // In order of the rewrites.
+  // Rewrites that have changed a class, in order, by its canonical id in the end.
+  absl::flat_hash_map<egraph::ClassId, std::vector<uint32_t>> changes_of_;
+};
+
+}  // namespace quotient::journal
