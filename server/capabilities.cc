@@ -22,6 +22,7 @@ v1::Capabilities MakeCapabilities(const config::ServerFlags& flags,
   capabilities.set_max_blob_bytes(flags.max_blob_bytes);
   capabilities.set_max_queued_jobs(job_limits.max_queued);
   capabilities.set_max_queued_jobs_per_client(job_limits.max_queued_per_client);
+  capabilities.set_max_bytes_per_client(job_limits.max_bytes_per_client);
   capabilities.set_min_priority(-jobs::JobPolicy::kMostPriority);
   capabilities.set_max_priority(jobs::JobPolicy::kMostPriority);
   capabilities.set_keep_jobs_seconds(flags.keep_days * kSecondsPerDay);

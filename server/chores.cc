@@ -15,7 +15,9 @@ namespace quotient {
 namespace {
 
 constexpr int64_t kMsPerDay = int64_t{24} * 3600 * 1000;
-constexpr int64_t kUploadLifeMs = kMsPerDay;
+// A client that tries again does so within minutes. What an upload has reserved is taken from
+// others.
+constexpr int64_t kUploadLifeMs = int64_t{3600} * 1000;
 constexpr int64_t kEmptyUploadLifeMs = int64_t{10} * 60 * 1000;
 constexpr int64_t kDamagedLifeMs = 7 * kMsPerDay;
 // The first round that looks for what nobody needs comes so soon after the start.

@@ -104,6 +104,13 @@ int ThreadsInQuota() {
   return std::max(1, static_cast<int>(*quota));
 }
 
+// Hashing what is uploaded takes a core for each upload that is at it. Half of them are for others.
+int UploadsAtOnce() {
+  const int in_quota = ThreadsInQuota();
+  const int cores = in_quota > 0 ? in_quota : optimize::Options().ThreadsToUse();
+  return std::max(1, cores / 2);
+}
+
 // The job queue: the ledger, its observers, and admission and dispatch, which write to it.
 struct Queue {
   // What the store has when the process starts.
@@ -116,6 +123,7 @@ struct Queue {
         optimize::Devices* devices, ops::Metrics* metrics)
       : limits{.max_queued = static_cast<int>(flags.max_queued_jobs),
                .max_queued_per_client = static_cast<int>(flags.max_queued_jobs_per_client),
+               .max_bytes_per_client = flags.max_bytes_per_client,
                .default_threads = ThreadsInQuota()},
         ledger(stores.jobs.get()),
         hub(&Clock::System()),
@@ -124,14 +132,18 @@ struct Queue {
         age(present.waiting, &Clock::System()),
         dispatch(&ledger, &Clock::System()),
         checkpoints(&ledger, &dispatch, stores.checkpoints.get()),
-        admission(limits, {.ledger = &ledger,
-                           .blobs = stores.blobs.get(),
-                           .clock = &Clock::System(),
-                           .engine_version = std::string(optimize::EngineVersion()),
-                           .new_id = &os::RandomId,
-                           .identify = [devices](const optimize::Options& options) {
-                             return devices->Identify(options.device, options.ThreadsToUse());
-                           }}) {
+        admission(limits,
+                  {.ledger = &ledger,
+                   .blobs = stores.blobs.get(),
+                   .clock = &Clock::System(),
+                   .engine_version = std::string(optimize::EngineVersion()),
+                   .new_id = &os::RandomId,
+                   .identify =
+                       [devices](const optimize::Options& options) {
+                         return devices->Identify(options.device, options.ThreadsToUse());
+                       },
+                   .on_refusal =
+                       [metrics](const absl::Status& why) { ops::CountRefusal(why, metrics); }}) {
     ledger.AddObserver(&hub);
     ledger.AddObserver(meter.get());
     ledger.AddObserver(&counts);
@@ -185,7 +197,8 @@ struct Workers {
 struct Services {
   Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
       : blob_limits{.streams = {.count = static_cast<int>(flags.max_transfers),
-                                .per_peer = static_cast<int>(flags.max_transfers_per_client)}},
+                                .per_peer = static_cast<int>(flags.max_transfers_per_client)},
+                    .writers = UploadsAtOnce()},
         blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
         models(&queue->admission, workers->runner.get(), &Clock::System()),
         optimizer({.count = static_cast<int>(flags.max_watches),

@@ -42,6 +42,9 @@ const Flag kFlags[] = {
     {"max-queued-jobs", "N", &ServerFlags::max_queued_jobs, "more are turned away"},
     {"max-queued-jobs-per-client", "N", &ServerFlags::max_queued_jobs_per_client,
      "those of one machine"},
+    {"max-bytes-per-client", "N", &ServerFlags::max_bytes_per_client,
+     "files that the jobs of one machine need or have made, until they are removed; jobs that go "
+     "beyond are turned away; 0: no limit"},
     {"max-blob-bytes", "N", &ServerFlags::max_blob_bytes, "largest file of a model"},
     {"min-free-bytes", "N", &ServerFlags::min_free_bytes,
      "take no uploads while the disk has less free than this"},

@@ -21,6 +21,7 @@ struct ServerFlags {
   std::string log_format = "text";
   int64_t max_queued_jobs = 1000;
   int64_t max_queued_jobs_per_client = 500;
+  int64_t max_bytes_per_client = 0;
   int64_t max_blob_bytes = int64_t{16} << 30;
   int64_t min_free_bytes = int64_t{256} << 20;
   int64_t max_watches = 10'000;

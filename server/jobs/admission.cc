@@ -71,6 +71,12 @@ absl::Status JobNotFound(absl::string_view id) {
 }  // namespace
 
 absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
+  absl::StatusOr<Admitted> admitted = TrySubmit(request);
+  if (!admitted.ok()) dependencies_.on_refusal(admitted.status());
+  return admitted;
+}
+
+absl::StatusOr<Admitted> Admission::TrySubmit(const SubmitRequest& request) {
   if (draining_.load(std::memory_order_relaxed)) {
     return MakeError(Reason::kDraining, "the server is shutting down");
   }
@@ -216,12 +222,20 @@ absl::StatusOr<Job> Admission::Share(Ledger::Edit& edit, Job job,
   const bool may_wait = job.start_by_ms == 0 || start_by_ms == 0;
   job.policy = MostOf(job.policy, request.policy);
   job.start_by_ms = may_wait ? 0 : std::max(job.start_by_ms, start_by_ms);
-  // Its turn is that of the client who has fewer jobs waiting in front of it.
-  QUOTIENT_ASSIGN_OR_RETURN(const int before, store.CountQueuedOf(job.client));
-  QUOTIENT_ASSIGN_OR_RETURN(const int after, store.CountQueuedOf(request.client));
-  if (after < before) job.client = request.client;
+  QUOTIENT_RETURN_IF_ERROR(ChooseClient(store, request.client, &job));
   QUOTIENT_RETURN_IF_ERROR(store.Put(job));
   return job;
+}
+
+absl::Status Admission::ChooseClient(JobTransaction& store, const std::string& other,
+                                     Job* job) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const int before, store.CountQueuedOf(job->client));
+  QUOTIENT_ASSIGN_OR_RETURN(const int after, store.CountQueuedOf(other));
+  if (after >= before) return absl::OkStatus();
+  const absl::Status has_room = CheckBytes(store, other, *job);
+  if (GetReason(has_room) == Reason::kQuotaBytes) return absl::OkStatus();
+  if (has_room.ok()) job->client = other;
+  return has_room;
 }
 
 absl::StatusOr<Job> Admission::NoteUse(JobTransaction& store, Job job) {
@@ -269,10 +283,25 @@ absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, Job job) const {
     return MakeError(Reason::kQuotaJobs,
                      absl::StrCat(of_client, " jobs of this client are waiting already"));
   }
+  QUOTIENT_RETURN_IF_ERROR(CheckBytes(edit.store(), job.client, job));
   job.id = dependencies_.new_id();
   job.start_by_ms = StartBy(job.policy, edit.store().now_ms());
   QUOTIENT_RETURN_IF_ERROR(edit.Add(&job, "client"));
   return job;
+}
+
+absl::Status Admission::CheckBytes(JobTransaction& store, absl::string_view client,
+                                   const Job& job) const {
+  const int64_t limit = limits_.max_bytes_per_client;
+  if (limit == 0) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t held, store.BytesOf(client));
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t added, store.BytesNewTo(client, BlobsOf(job)));
+  if (held <= limit && added <= limit - held) return absl::OkStatus();
+  return MakeError(
+      Reason::kQuotaBytes,
+      absl::StrCat("the jobs of this client have ", held, " bytes of files, this one would add ",
+                   added, ", and the limit is ", limit,
+                   "; delete jobs that have ended, or wait until they are removed"));
 }
 
 absl::StatusOr<Submission> Admission::FindSubmissionOf(JobTransaction& store,

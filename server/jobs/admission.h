@@ -21,7 +21,9 @@ namespace quotient::jobs {
 struct AdmissionLimits {
   int max_queued = 1000;            // Waiting jobs. Further ones are refused with QUEUE_FULL.
   int max_queued_per_client = 500;  // Those of one client; QUOTA_JOBS.
-  int max_external_files = 4096;    // Per model.
+  // Of the blobs that the jobs of one client need or have made; QUOTA_BYTES. 0: no limit.
+  int64_t max_bytes_per_client = 0;
+  int max_external_files = 4096;  // Per model.
   int64_t max_model_bytes = int64_t{64} << 30;
   // Threads of jobs that leave the number to the server; 0 leaves it to the core.
   int default_threads = 0;
@@ -56,6 +58,8 @@ class Admission {
     // Says what the device of a job is on this server; thread-safe. DEVICE_NOT_PRESENT if it has
     // none of that name. May take as long as opening the device.
     std::function<absl::StatusOr<optimize::DeviceIdentity>(const optimize::Options&)> identify;
+    // Is told why a submission was refused; thread-safe.
+    std::function<void(const absl::Status&)> on_refusal = [](const absl::Status&) {};
   };
 
   Admission(const AdmissionLimits& limits, Dependencies dependencies)
@@ -64,8 +68,8 @@ class Admission {
   // Returns a new job, or an earlier one with the same request id or the same action key. The job
   // is durable when this returns. A device that stands for others is replaced by the one that it is
   // here. Errors: OPTION_INVALID, LIMIT_BYTES, LIMIT_NODES, BLOB_MISSING, DEVICE_NOT_PRESENT and
-  // what else opening a device fails with, REQUEST_ID_REUSED, QUOTA_JOBS, QUEUE_FULL, DRAINING,
-  // STORAGE_DOWN.
+  // what else opening a device fails with, REQUEST_ID_REUSED, QUOTA_JOBS, QUOTA_BYTES, QUEUE_FULL,
+  // DRAINING, STORAGE_DOWN. A request for which there is a job already meets no quota.
   absl::StatusOr<Admitted> Submit(const SubmitRequest& request);
 
   // Returns the job whose end Submit would return as that of an equal job. The blobs of the model
@@ -99,6 +103,7 @@ class Admission {
   absl::Status ForgetOldRequests();
 
  private:
+  absl::StatusOr<Admitted> TrySubmit(const SubmitRequest& request);
   absl::Status CheckSpec(const JobSpec& spec) const;
   // Also sees to it that the blobs stay until the job is in the store.
   absl::Status CheckBlobs(const JobSpec& spec) const;
@@ -115,6 +120,10 @@ class Admission {
   absl::Status DropIncomplete(const std::string& action_key) const;
   // Makes a job that was there before one of this request, too.
   absl::StatusOr<Job> Share(Ledger::Edit& edit, Job job, const SubmitRequest& request) const;
+  // Gives a waiting job to `other`, who has submitted it, too, if fewer jobs of that client wait in
+  // front of it. It then has the other one's turn and counts for its quotas, unless it would go
+  // beyond that of bytes.
+  absl::Status ChooseClient(JobTransaction& store, const std::string& other, Job* job) const;
   // JOB_NOT_FOUND if the job has no submission of this id.
   static absl::StatusOr<Submission> FindSubmissionOf(JobTransaction& store,
                                                      absl::string_view job_id,
@@ -133,6 +142,8 @@ class Admission {
                                                  const std::string& request_id,
                                                  const std::string& payload) const;
   absl::StatusOr<bool> HasBlobs(const JobResult& result) const;
+  // Returns QUOTA_BYTES if the client would have too many bytes stored with this job of its own.
+  absl::Status CheckBytes(JobTransaction& store, absl::string_view client, const Job& job) const;
   // Adds the job, as a new one with a new id.
   absl::StatusOr<Job> AddJob(Ledger::Edit& edit, Job job) const;
 

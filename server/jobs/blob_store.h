@@ -1,10 +1,10 @@
 #pragma once
 
-// Interfaces of the stores for blobs and for uploads in progress. A blob is immutable, is found by
-// its digest, and is either complete or absent. One that was damaged on the disk is set aside as
-// soon as that is found, and then it is absent, so that it can be stored anew. One that no job
-// refers to is removed when nobody has used it for a day, or an hour if room is short
-// (retention.h).
+// Interfaces of the stores for blobs, for what jobs make and for uploads in progress. A blob is
+// immutable, is found by its digest, and is either complete or absent. One that was damaged on the
+// disk is set aside as soon as that is found, and then it is absent, so that it can be stored anew.
+// One that no job refers to is removed when nobody has used it for a day, or an hour if room is
+// short (retention.h).
 
 #include <cstdint>
 #include <memory>
@@ -45,8 +45,15 @@ class BlobStore {
   virtual absl::Status Verify(const BlobId& id) = 0;
   // Verifies the blob first, unless this process has done so before.
   virtual absl::StatusOr<std::shared_ptr<const Blob>> Open(const BlobId& id) = 0;
-  // Durable when this returns, and used now. A blob that is there is verified as by Open, and
-  // replaced if it is damaged.
+};
+
+// Takes what a job makes. Thread-safe.
+class BlobSink {
+ public:
+  virtual ~BlobSink() = default;
+
+  // Returns the id under which the bytes can be found when the job has ended. Errors: LIMIT_BYTES,
+  // and STORAGE_DOWN if the disk fails or is nearly full.
   virtual absl::StatusOr<BlobId> Put(absl::string_view bytes) = 0;
 };
 

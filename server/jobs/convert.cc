@@ -1,5 +1,7 @@
 #include "server/jobs/convert.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -43,7 +45,7 @@ absl::Status Shortened(const absl::Status& error) {
   return reason.has_value() ? MakeError(*reason, message) : absl::Status(error.code(), message);
 }
 
-// Of a record, which was judged when the job was accepted.
+// Takes the numbers as they are, whether they are allowed or not.
 JobPolicy ReadPolicy(const v1::JobPolicy& message) {
   return {.priority = message.priority(),
           .queue_ms = wire::Milliseconds(message.queue_deadline()),
@@ -94,6 +96,7 @@ v1::JobResult ToProto(const JobResult& result) {
   }
   *message.mutable_report_json() = wire::ToProto(result.report_json);
   *message.mutable_report_html() = wire::ToProto(result.report_html);
+  if (result.journal.has_value()) *message.mutable_journal() = wire::ToProto(*result.journal);
   message.set_engine_version(result.engine_version);
   message.set_device_fingerprint(result.device_fingerprint);
   message.set_device_failed(result.device_failed);
@@ -113,6 +116,9 @@ absl::StatusOr<JobResult> FromProto(const v1::JobResult& message) {
   }
   QUOTIENT_ASSIGN_OR_RETURN(result.report_json, wire::FromProto(message.report_json()));
   QUOTIENT_ASSIGN_OR_RETURN(result.report_html, wire::FromProto(message.report_html()));
+  if (message.has_journal()) {
+    QUOTIENT_ASSIGN_OR_RETURN(result.journal, wire::FromProto(message.journal()));
+  }
   result.engine_version = message.engine_version();
   result.device_fingerprint = message.device_fingerprint();
   result.device_failed = message.device_failed();
@@ -228,16 +234,19 @@ absl::StatusOr<Job> FromProto(const v1::Job& message) {
   job.attempt = message.attempt();
   job.runs_alone = message.runs_alone();
   job.sequence = message.sequence();
-  job.create_ms = TimeUtil::TimestampToMilliseconds(message.create_time());
-  job.start_ms = TimeUtil::TimestampToMilliseconds(message.start_time());
-  job.end_ms = TimeUtil::TimestampToMilliseconds(message.end_time());
+  job.create_ms = wire::UnixMilliseconds(message.create_time());
+  job.start_ms = wire::UnixMilliseconds(message.start_time());
+  job.end_ms = wire::UnixMilliseconds(message.end_time());
   // Version 0.2 wrote none.
-  job.use_ms =
-      message.has_use_time() ? TimeUtil::TimestampToMilliseconds(message.use_time()) : job.end_ms;
+  job.use_ms = message.has_use_time() ? wire::UnixMilliseconds(message.use_time()) : job.end_ms;
   job.trace_id = message.trace_id();
   job.client = message.client();
+  // The policy was checked when the job was accepted. If the record is damaged, it still has to be
+  // one that can be written again.
   job.policy = ReadPolicy(message.policy());
-  job.start_by_ms = TimeUtil::TimestampToMilliseconds(message.start_by());
+  job.policy.queue_ms = std::max<int64_t>(job.policy.queue_ms, 0);
+  job.policy.run_ms = std::max<int64_t>(job.policy.run_ms, 0);
+  job.start_by_ms = wire::UnixMilliseconds(message.start_by());
   job.stop_requested = message.stop_requested();
   if (message.has_result()) {
     QUOTIENT_ASSIGN_OR_RETURN(job.result, FromProto(message.result()));

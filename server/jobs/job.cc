@@ -68,6 +68,7 @@ bool IsTerminal(JobState state) { return kStates[static_cast<int>(state)].termin
 std::vector<BlobId> JobResult::Blobs() const {
   std::vector<BlobId> blobs = {model, report_json, report_html};
   if (external_data.has_value()) blobs.push_back(*external_data);
+  if (journal.has_value()) blobs.push_back(*journal);
   return blobs;
 }
 

@@ -77,6 +77,7 @@ struct JobResult {
   std::string external_location;
   BlobId report_json;
   BlobId report_html;
+  std::optional<BlobId> journal;
   std::string engine_version;
   // The device that the job ran on (optimize::DeviceIdentity::fingerprint).
   std::string device_fingerprint;

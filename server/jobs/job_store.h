@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,12 @@ class JobTransaction {
   virtual absl::StatusOr<std::vector<QueueHead>> QueueHeads() = 0;
   virtual absl::StatusOr<int> CountQueued() = 0;
   virtual absl::StatusOr<int> CountQueuedOf(absl::string_view client) = 0;
+  // Returns the bytes of all blobs to which jobs of the client refer, each of them counted once,
+  // and how many more these blobs would add if another one of its jobs referred to them. What that
+  // takes does not depend on the number of jobs.
+  virtual absl::StatusOr<int64_t> BytesOf(absl::string_view client) = 0;
+  virtual absl::StatusOr<int64_t> BytesNewTo(absl::string_view client,
+                                             std::span<const BlobId> blobs) = 0;
   // Adds the job or replaces the one with its id.
   virtual absl::Status Put(const Job& job) = 0;
   // Takes a job whose record cannot be read out of all searches, and removes its lease, so that it

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "absl/status/status.h"
 #include "core/base/clock.h"
 #include "server/jobs/blob_store.h"
 #include "server/jobs/checkpoint_store.h"
@@ -18,6 +19,9 @@ namespace quotient::ops {
 
 // Counts submissions, attempts, and jobs that have ended or were removed. Borrows the metrics.
 std::unique_ptr<jobs::JobObserver> NewJobMeter(Metrics* metrics);
+
+// Counts a submission that was refused for this reason.
+void CountRefusal(const absl::Status& why, Metrics* metrics);
 
 // Measures the phases of each run, and counts outcomes and failures of devices. Borrows all three.
 std::unique_ptr<worker::JobRunner> NewMeteredRunner(worker::JobRunner* runner, const Clock* clock,

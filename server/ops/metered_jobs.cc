@@ -1,8 +1,10 @@
 // Metrics of jobs: an observer of the ledger and a decorator of the runner.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "core/base/reason.h"
@@ -155,6 +157,9 @@ class MeteredRunner : public worker::JobRunner {
   absl::StatusOr<worker::Verification> Verify(const jobs::Job& job, IsWanted is_wanted) override {
     return runner_.Verify(job, is_wanted);
   }
+  absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, IsWanted is_wanted) override {
+    return runner_.Replay(job, is_wanted);
+  }
 
  private:
   // Makes the series of the results that the device may have, so that the first one is seen to
@@ -176,6 +181,13 @@ class MeteredRunner : public worker::JobRunner {
 
 std::unique_ptr<jobs::JobObserver> NewJobMeter(Metrics* metrics) {
   return std::make_unique<JobMeter>(metrics);
+}
+
+void CountRefusal(const absl::Status& why, Metrics* metrics) {
+  const std::vector<std::string>& known = Spec(MetricId::kJobsRefused).labels[0].values;
+  const auto name = std::string(ReasonName(GetReason(why).value_or(Reason::kInternal)));
+  const bool is_known = std::ranges::find(known, name) != known.end();
+  metrics->Add(MetricId::kJobsRefused, {is_known ? absl::string_view(name) : "other"});
 }
 
 std::unique_ptr<worker::JobRunner> NewMeteredRunner(worker::JobRunner* runner, const Clock* clock,

@@ -110,6 +110,13 @@ void AddJobs(std::vector<MetricSpec>* table) {
                     .labels = {{"disposition", {"new", "joined", "cache_hit"}}},
                     .help = "Submissions: of a new job, of one that waits or runs, or of one that "
                             "has a result."});
+  table->push_back({.id = kJobsRefused,
+                    .name = "quotient_jobs_refused_total",
+                    .labels = {{"reason",
+                                {"QUOTA_JOBS", "QUOTA_BYTES", "QUEUE_FULL", "DRAINING",
+                                 "STORAGE_DOWN", "other"}}},
+                    .help = "Submissions that were refused; most others are for the client to "
+                            "mend, such as a file that is not there."});
   table->push_back({.id = kJobsFinished,
                     .name = "quotient_jobs_finished_total",
                     .labels = {{"state"}, {"reason"}},

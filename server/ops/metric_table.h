@@ -30,6 +30,7 @@ enum class MetricId {
   kGrpcSent,
   // --- Jobs
   kJobsSubmitted,
+  kJobsRefused,
   kJobsFinished,
   kJobAttempts,
   kJobs,

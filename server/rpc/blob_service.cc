@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -67,20 +68,21 @@ grpc::Status BlobService::Upload(grpc::ServerContext* context,
                                  v1::UploadResponse* response) {
   const auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
   if (slot == nullptr) return ToGrpc(NoSlot());
-  return ToGrpc(Receive(*reader, *slot, response));
+  const auto read = [&](v1::UploadRequest* request) {
+    return slot->AwaitPeer([&] { return reader->Read(request); });
+  };
+  return ToGrpc(Receive(read, response));
 }
 
-absl::Status BlobService::Receive(grpc::ServerReader<v1::UploadRequest>& reader,
-                                  StreamSlots::Slot& slot, v1::UploadResponse* response) {
+absl::Status BlobService::Receive(ReadFrame read, v1::UploadResponse* response) {
   v1::UploadRequest request;
-  const auto read = [&] { return reader.Read(&request); };
-  if (!slot.AwaitPeer(read) || !request.has_header()) {
+  if (!read(&request) || !request.has_header()) {
     return Malformed("an upload begins with a header");
   }
   QUOTIENT_ASSIGN_OR_RETURN(
       const std::unique_ptr<jobs::UploadWriter> upload,
       uploads_.Resume(request.header().upload_id(), request.header().offset()));
-  while (slot.AwaitPeer(read)) {
+  while (read(&request)) {
     if (request.has_finish()) {
       QUOTIENT_RETURN_IF_ERROR(upload->Finish());
       response->set_committed_offset(upload->committed_offset());
@@ -92,12 +94,26 @@ absl::Status BlobService::Receive(grpc::ServerReader<v1::UploadRequest>& reader,
       return MakeError(Reason::kLimitBytes, absl::StrCat("a chunk of ", request.data().size(),
                                                          " bytes; see GetCapabilities"));
     }
-    QUOTIENT_RETURN_IF_ERROR(upload->Append(request.data()));
+    QUOTIENT_RETURN_IF_ERROR(Append(request.data(), upload.get()));
   }
   // The stream has ended or was lost before `finish`: keep the bytes received so far.
   QUOTIENT_RETURN_IF_ERROR(upload->Flush());
   response->set_committed_offset(upload->committed_offset());
   return absl::OkStatus();
+}
+
+absl::Status BlobService::Append(absl::string_view data, jobs::UploadWriter* upload) {
+  const auto is_free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return free_writers_ > 0; };
+  {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&is_free));
+    --free_writers_;
+  }
+  const auto give_back = absl::MakeCleanup([this] {
+    absl::MutexLock lock(&mutex_);
+    ++free_writers_;
+  });
+  return upload->Append(data);
 }
 
 grpc::Status BlobService::QueryUpload(grpc::ServerContext* /*context*/,
@@ -113,11 +129,13 @@ grpc::Status BlobService::Download(grpc::ServerContext* context, const v1::Downl
                                    grpc::ServerWriter<v1::DownloadResponse>* writer) {
   const auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
   if (slot == nullptr) return ToGrpc(NoSlot());
-  return ToGrpc(Send(*request, *slot, *writer));
+  const auto write = [&](const v1::DownloadResponse& response) {
+    return slot->AwaitPeer([&] { return writer->Write(response); });
+  };
+  return ToGrpc(Send(*request, write));
 }
 
-absl::Status BlobService::Send(const v1::DownloadRequest& request, StreamSlots::Slot& slot,
-                               grpc::ServerWriter<v1::DownloadResponse>& writer) {
+absl::Status BlobService::Send(const v1::DownloadRequest& request, WriteChunk write) {
   QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(request.blob()));
   if (request.offset() < 0 || request.offset() > id.size_bytes) {
     return absl::OutOfRangeError("offset outside of the blob");
@@ -133,9 +151,7 @@ absl::Status BlobService::Send(const v1::DownloadRequest& request, StreamSlots::
     // Otherwise all of a blob that was sent stays in this process's memory until the end.
     blob->Release();
     if (blob->damaged()) return Unreadable(id);
-    if (!slot.AwaitPeer([&] { return writer.Write(response); })) {
-      return absl::CancelledError("the client is gone");
-    }
+    if (!write(response)) return absl::CancelledError("the client is gone");
     rest.remove_prefix(chunk.size());
   }
   return absl::OkStatus();

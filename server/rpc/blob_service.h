@@ -2,7 +2,11 @@
 
 #include <cstdint>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
 #include "quotient/v1/blob.grpc.pb.h"
 #include "server/jobs/blob_store.h"
@@ -15,6 +19,9 @@ struct BlobLimits {
   SlotLimits streams;  // Uploads and downloads at once. Further ones get QUEUE_FULL.
   // A stream whose client is silent for this long is cut off. The client may resume it.
   int64_t max_idle_ms = 60'000;
+  // Uploads that hash and write what came at the same time. The others take turns with them, and
+  // meanwhile their clients have to wait, so that calls that take no time find a core.
+  int writers = 1;
 };
 
 // Implements quotient.v1.BlobService on the blob and upload stores. Borrows the stores and the
@@ -24,7 +31,11 @@ class BlobService final : public v1::BlobService::Service {
  public:
   BlobService(const BlobLimits& limits, jobs::BlobStore* blobs, jobs::UploadStore* uploads,
               const Clock* clock)
-      : limits_(limits), blobs_(*blobs), uploads_(*uploads), slots_(limits.streams, clock) {}
+      : limits_(limits),
+        blobs_(*blobs),
+        uploads_(*uploads),
+        slots_(limits.streams, clock),
+        free_writers_(limits.writers) {}
 
   // Cuts off streams whose clients are silent for too long. To be called every few seconds.
   void CancelIdle() { slots_.CancelIdle(limits_.max_idle_ms); }
@@ -40,17 +51,25 @@ class BlobService final : public v1::BlobService::Service {
   grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                         grpc::ServerWriter<v1::DownloadResponse>* writer) override;
 
+  // Upload and Download without gRPC: the streams are functions, which take the next message from
+  // the client or give it one, and return false if there will be no more.
+  using ReadFrame = absl::FunctionRef<bool(v1::UploadRequest*)>;
+  using WriteChunk = absl::FunctionRef<bool(const v1::DownloadResponse&)>;
+  absl::Status Receive(ReadFrame read, v1::UploadResponse* response);
+  absl::Status Send(const v1::DownloadRequest& request, WriteChunk write);
+
  private:
+  // Appends it when it is this upload's turn.
+  absl::Status Append(absl::string_view data, jobs::UploadWriter* upload)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Missing(const v1::FindMissingRequest& request, v1::FindMissingResponse* response);
-  absl::Status Receive(grpc::ServerReader<v1::UploadRequest>& reader, StreamSlots::Slot& slot,
-                       v1::UploadResponse* response);
-  absl::Status Send(const v1::DownloadRequest& request, StreamSlots::Slot& slot,
-                    grpc::ServerWriter<v1::DownloadResponse>& writer);
 
   const BlobLimits limits_;
   jobs::BlobStore& blobs_;
   jobs::UploadStore& uploads_;
   StreamSlots slots_;
+  absl::Mutex mutex_;
+  int free_writers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::rpc

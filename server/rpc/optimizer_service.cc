@@ -1,6 +1,7 @@
 #include "server/rpc/optimizer_service.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/time.h"
 #include "server/config/log_format.h"
@@ -197,6 +199,24 @@ absl::StatusOr<v1::Job> OptimizerService::Stop(const v1::StopJobRequest& request
   return jobs::ToProto(job, hub_.LatestProgress(id));
 }
 
+absl::StatusOr<jobs::Job> OptimizerService::FindWithResult(const std::string& name) {
+  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, Find(name));
+  if (job.result.has_value()) return job;
+  return MakeError(Reason::kJobNotFinished, absl::StrCat(name, " has no result"));
+}
+
+absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> OptimizerService::BeginCheck(
+    grpc::ServerContext* context, jobs::Job* job) {
+  auto slot = checks_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
+  if (slot == nullptr) {
+    return MakeError(Reason::kQueueFull,
+                     "too many results are being verified or replayed, in all or of this client");
+  }
+  optimize::Options& options = job->spec.options;
+  options.threads = std::max(1, options.ThreadsToUse() / kPartsOfThreads);
+  return slot;
+}
+
 grpc::Status OptimizerService::VerifyResult(grpc::ServerContext* context,
                                             const v1::VerifyResultRequest* request,
                                             v1::VerifyResultResponse* response) {
@@ -205,25 +225,40 @@ grpc::Status OptimizerService::VerifyResult(grpc::ServerContext* context,
 
 absl::StatusOr<v1::VerifyResultResponse> OptimizerService::Verify(
     const v1::VerifyResultRequest& request, grpc::ServerContext* context) {
-  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, Find(request.name()));
-  if (!job.result.has_value()) {
-    return MakeError(Reason::kJobNotFinished, absl::StrCat(request.name(), " has no result"));
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, FindWithResult(request.name()));
   if (request.has_seed()) job.spec.options.seed = request.seed();
   if (request.has_verify_inputs()) job.spec.options.verify_inputs = request.verify_inputs();
   QUOTIENT_RETURN_IF_ERROR(job.spec.options.Validate());
-  job.spec.options.threads = std::max(1, job.spec.options.ThreadsToUse() / kPartsOfThreads);
-  const auto slot =
-      verifications_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
-  if (slot == nullptr) {
-    return MakeError(Reason::kQueueFull,
-                     "too many results are being verified, in all or of this client");
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(const auto slot, BeginCheck(context, &job));
   QUOTIENT_ASSIGN_OR_RETURN(const worker::Verification verification,
                             runner_.Verify(job, [context] { return !context->IsCancelled(); }));
   v1::VerifyResultResponse response;
   response.set_is_same(verification.is_same);
   response.set_comparison_json(verification.comparison_json);
+  return response;
+}
+
+grpc::Status OptimizerService::ReplayJournal(grpc::ServerContext* context,
+                                             const v1::ReplayJournalRequest* request,
+                                             v1::ReplayJournalResponse* response) {
+  return Reply(Replay(*request, context), response);
+}
+
+absl::StatusOr<v1::ReplayJournalResponse> OptimizerService::Replay(
+    const v1::ReplayJournalRequest& request, grpc::ServerContext* context) {
+  QUOTIENT_ASSIGN_OR_RETURN(jobs::Job job, FindWithResult(request.name()));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto slot, BeginCheck(context, &job));
+  const absl::StatusOr<worker::Replay> replayed =
+      runner_.Replay(job, [context] { return !context->IsCancelled(); });
+  // The server made it, so that it is of no use is no mistake of the client.
+  if (GetReason(replayed.status()) == Reason::kJournalInvalid) {
+    return MakeError(Reason::kInternal, replayed.status().message());
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const worker::Replay replay, replayed);
+  v1::ReplayJournalResponse response;
+  *response.mutable_model() = wire::ToProto(replay.model);
+  response.set_is_result(replay.is_result);
+  response.set_rewrites(replay.rewrites);
   return response;
 }
 

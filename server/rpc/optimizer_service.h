@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -26,7 +27,7 @@ class OptimizerService final
         hub_(*hub),
         runner_(*runner),
         watches_(watches, clock),
-        verifications_({.count = kMostVerifications, .per_peer = 1}, clock) {}
+        checks_({.count = kMostChecks, .per_peer = 1}, clock) {}
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::SubmitJobResponse* response) override;
@@ -44,13 +45,15 @@ class OptimizerService final
                        v1::Job* response) override;
   grpc::Status VerifyResult(grpc::ServerContext* context, const v1::VerifyResultRequest* request,
                             v1::VerifyResultResponse* response) override;
+  grpc::Status ReplayJournal(grpc::ServerContext* context, const v1::ReplayJournalRequest* request,
+                             v1::ReplayJournalResponse* response) override;
   grpc::Status DeleteJob(grpc::ServerContext* context, const v1::DeleteJobRequest* request,
                          v1::DeleteJobResponse* response) override;
 
  private:
-  // Verifications have no turn among the jobs. So many run at once, one of each client, and each of
-  // them on such a part of the threads that a job would have.
-  static constexpr int kMostVerifications = 2;
+  // Results are verified and replayed without a turn among the jobs. So many checks run at once,
+  // one of each client, and each of them on such a part of the threads that a job would have.
+  static constexpr int kMostChecks = 2;
   static constexpr int kPartsOfThreads = 4;
 
   absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request,
@@ -63,6 +66,14 @@ class OptimizerService final
   absl::StatusOr<v1::Job> Stop(const v1::StopJobRequest& request);
   absl::StatusOr<v1::VerifyResultResponse> Verify(const v1::VerifyResultRequest& request,
                                                   grpc::ServerContext* context);
+  absl::StatusOr<v1::ReplayJournalResponse> Replay(const v1::ReplayJournalRequest& request,
+                                                   grpc::ServerContext* context);
+  // Fails with JOB_NOT_FINISHED if it has none.
+  absl::StatusOr<jobs::Job> FindWithResult(const std::string& name);
+  // Returns what to hold while the result of the job is checked, and sets the threads to use.
+  // QUEUE_FULL if too many checks run.
+  absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> BeginCheck(grpc::ServerContext* context,
+                                                                jobs::Job* job);
   absl::StatusOr<v1::DeleteJobResponse> Delete(const v1::DeleteJobRequest& request);
 
   jobs::Admission& admission_;
@@ -70,7 +81,7 @@ class OptimizerService final
   jobs::WatchHub& hub_;
   worker::JobRunner& runner_;
   StreamSlots watches_;
-  StreamSlots verifications_;
+  StreamSlots checks_;
 };
 
 }  // namespace quotient::rpc

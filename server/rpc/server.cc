@@ -1,8 +1,10 @@
 #include "server/rpc/server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <spdlog/spdlog.h>
 
 #include <mutex>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "core/base/log.h"
 
 namespace quotient::rpc {
 namespace {
@@ -42,10 +45,19 @@ void SetTransport(const ServerSettings& settings, grpc::ServerBuilder* builder) 
   builder->SetResourceQuota(quota);
 }
 
-// Registers gRPC plug-ins for the whole process, which must happen before the first ServerBuilder.
-void EnablePlugins() {
+// A message that cannot be parsed has an error as its answer, so these lines are for debugging. In
+// the form of the log, and not as often as some client likes.
+void LogOfProtobuf(google::protobuf::LogLevel level, const char* /*file*/, int /*line*/,
+                   const std::string& message) {
+  const bool is_fatal = level == google::protobuf::LOGLEVEL_FATAL;
+  Log().log(is_fatal ? spdlog::level::critical : spdlog::level::debug, "protobuf: {}", message);
+}
+
+// Prepares the whole process for gRPC, which must happen before the first ServerBuilder.
+void PrepareProcess() {
   static std::once_flag once;
   std::call_once(once, [] {
+    google::protobuf::SetLogHandler(&LogOfProtobuf);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
@@ -67,7 +79,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
         absl::StrCat(settings.listen, " can be reached from other machines, without encryption or",
                      " authentication; --allow-remote says that this is meant"));
   }
-  EnablePlugins();
+  PrepareProcess();
   grpc::ServerBuilder builder;
   SetTransport(settings, &builder);
   int port = 0;

@@ -15,6 +15,7 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
+#include "core/optimize/replay.h"
 #include "core/report/report.h"
 
 namespace quotient::runner {
@@ -39,6 +40,7 @@ class CoreRunner {
  public:
   explicit CoreRunner(const CoreTools& tools)
       : blobs_(*tools.blobs),
+        made_(*tools.made),
         devices_(*tools.devices),
         rule_store_(tools.rule_store),
         clock_(*tools.clock),
@@ -94,6 +96,29 @@ class CoreRunner {
     QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
     QUOTIENT_RETURN_IF_ERROR(CheckWereRead(result));
     return comparison;
+  }
+
+  absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, const StopCondition& stop) const {
+    if (!job.result->journal.has_value()) {
+      return MakeError(
+          Reason::kJournalVersion,
+          "the result has no journal: it is of another version, or its report says why");
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(LoadedModel model, Load(job.spec.model, job.spec.model_name));
+    QUOTIENT_ASSIGN_OR_RETURN(const absl::string_view journal,
+                              LoadBlob(*job.result->journal, &model));
+    const absl::StatusOr<optimize::Replayed> replayed =
+        optimize::ReplayJournal(model.files, journal, job.spec.options.ThreadsToUse(), stop);
+    QUOTIENT_RETURN_IF_ERROR(CheckWereRead(model));
+    QUOTIENT_RETURN_IF_ERROR(replayed.status());
+    std::optional<BlobId> external_data;
+    if (!replayed->files.external_location.empty()) {
+      external_data = BlobId::Of(replayed->files.external_data);
+    }
+    const bool is_result = replayed->model == job.result->model &&
+                           external_data == job.result->external_data &&
+                           replayed->files.external_location == job.result->external_location;
+    return worker::Replay{replayed->model, is_result, replayed->rewrites};
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,
@@ -157,17 +182,21 @@ class CoreRunner {
     stored.device_fingerprint = device.fingerprint;
     stored.device_failed = result.device_failed;
     stored.stopped_early = result.finished_early;
-    QUOTIENT_ASSIGN_OR_RETURN(stored.model, blobs_.Put(result.files.model));
+    QUOTIENT_ASSIGN_OR_RETURN(stored.model, made_.Put(result.files.model));
     if (!result.files.external_location.empty()) {
-      QUOTIENT_ASSIGN_OR_RETURN(stored.external_data, blobs_.Put(result.files.external_data));
+      QUOTIENT_ASSIGN_OR_RETURN(stored.external_data, made_.Put(result.files.external_data));
       stored.external_location = result.files.external_location;
     }
-    QUOTIENT_ASSIGN_OR_RETURN(stored.report_json, blobs_.Put(report::ToJson(result.report)));
-    QUOTIENT_ASSIGN_OR_RETURN(stored.report_html, blobs_.Put(report::ToHtml(result.report)));
+    QUOTIENT_ASSIGN_OR_RETURN(stored.report_json, made_.Put(report::ToJson(result.report)));
+    QUOTIENT_ASSIGN_OR_RETURN(stored.report_html, made_.Put(report::ToHtml(result.report)));
+    if (!result.journal.empty()) {
+      QUOTIENT_ASSIGN_OR_RETURN(stored.journal, made_.Put(result.journal));
+    }
     return stored;
   }
 
   jobs::BlobStore& blobs_;
+  jobs::BlobSink& made_;
   optimize::Devices& devices_;
   const timing::RuleStore* const rule_store_;  // May be null.
   const Clock& clock_;
@@ -195,6 +224,11 @@ absl::StatusOr<optimize::Validation> ValidateModel(const CoreTools& tools,
 absl::StatusOr<report::Comparison> VerifyResult(const CoreTools& tools, const jobs::Job& job,
                                                 const StopCondition& stop) {
   return CoreRunner(tools).Verify(job, stop);
+}
+
+absl::StatusOr<worker::Replay> ReplayJournal(const CoreTools& tools, const jobs::Job& job,
+                                             const StopCondition& stop) {
+  return CoreRunner(tools).Replay(job, stop);
 }
 
 }  // namespace quotient::runner

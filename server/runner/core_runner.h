@@ -17,6 +17,7 @@
 #include "core/timing/rule_store.h"
 #include "server/jobs/blob_store.h"
 #include "server/jobs/job.h"
+#include "server/worker/job_runner.h"
 
 namespace quotient::optimize {
 class Devices;
@@ -28,6 +29,7 @@ namespace quotient::runner {
 // `clock`.
 struct CoreTools {
   jobs::BlobStore* blobs;
+  jobs::BlobSink* made;  // Takes results.
   optimize::Devices* devices;
   const timing::RuleStore* rule_store;  // Jobs leave what their rules did there. May be null.
   const Clock* clock;
@@ -52,5 +54,9 @@ absl::StatusOr<optimize::Validation> ValidateModel(const CoreTools& tools,
 // Compares the result of a job, which has one, with its model.
 absl::StatusOr<report::Comparison> VerifyResult(const CoreTools& tools, const jobs::Job& job,
                                                 const StopCondition& stop);
+
+// Replays the journal of the result of a job, which has one.
+absl::StatusOr<worker::Replay> ReplayJournal(const CoreTools& tools, const jobs::Job& job,
+                                             const StopCondition& stop);
 
 }  // namespace quotient::runner

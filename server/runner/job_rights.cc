@@ -70,12 +70,16 @@ std::vector<BlobId> BlobsOf(const quotient::v1::ModelManifest& manifest) {
   return model.ok() ? jobs::JobSpec{.model = *model}.Blobs() : std::vector<BlobId>();
 }
 
+const quotient::v1::Job& JobOf(const v1::Request& request) {
+  if (request.has_run()) return request.run().job();
+  return request.has_verify() ? request.verify().job() : request.replay().job();
+}
+
 // What is read of the store. A request that makes no sense reads nothing and is refused.
 std::vector<BlobId> InputsOf(const v1::Request& request) {
   if (request.has_inspect()) return BlobsOf(request.inspect().model());
   if (request.has_validate()) return BlobsOf(request.validate().model());
-  const absl::StatusOr<jobs::Job> job =
-      jobs::FromProto(request.has_run() ? request.run().job() : request.verify().job());
+  const absl::StatusOr<jobs::Job> job = jobs::FromProto(JobOf(request));
   return job.ok() ? jobs::BlobsOf(*job) : std::vector<BlobId>();
 }
 

@@ -23,11 +23,11 @@
 #include "core/os/temp_folder.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/options.h"
-#include "proto/wire/progress.h"
 #include "proto/wire/status.h"
 #include "proto/wire/validation.h"
 #include "server/jobs/awake_clock.h"
 #include "server/jobs/convert.h"
+#include "server/runner/answers.h"
 
 namespace quotient::runner {
 namespace {
@@ -267,9 +267,9 @@ class ProcessRunner : public worker::JobRunner {
     os::FaultPoint("process.started");
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
                               Await(*process, job, token, progress, checkpoint));
-    settings_.on_figures(ended.figures());
-    QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
-    QUOTIENT_ASSIGN_OR_RETURN(jobs::JobResult result, jobs::FromProto(ended.result()));
+    settings_.on_figures(FiguresOf(ended));
+    QUOTIENT_RETURN_IF_ERROR(FailureOf(ended));
+    QUOTIENT_ASSIGN_OR_RETURN(jobs::JobResult result, ResultOf(ended));
     QUOTIENT_RETURN_IF_ERROR(Take(workspace.outbox->path(), result));
     return result;
   }
@@ -306,6 +306,15 @@ class ProcessRunner : public worker::JobRunner {
                                 ended.verification().comparison_json()};
   }
 
+  absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, IsWanted is_wanted) override {
+    v1::Request request = NewQuestion();
+    *request.mutable_replay()->mutable_job() = jobs::ToProto(job, std::nullopt);
+    request.mutable_replay()->set_most_seconds(settings_.verify_seconds);
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Ended ended,
+                              Ask(request, settings_.verify_seconds, is_wanted));
+    return ReplayOf(ended);
+  }
+
  private:
   absl::StatusOr<v1::Ended> Await(Process& process, const jobs::Job& job, const CancelToken& token,
                                   ProgressSink* progress, worker::KeptCheckpoint* checkpoint) {
@@ -318,7 +327,7 @@ class ProcessRunner : public worker::JobRunner {
     };
     return process.Await(silent_seconds, look, [&](const v1::Event& event) {
       TakeDamage(event);
-      if (event.has_progress()) progress->Report(wire::FromProto(event.progress()));
+      if (event.has_progress()) progress->Report(ProgressOf(event.progress()));
       if (event.has_checkpoint() && checkpoint != nullptr) checkpoint->Save(event.checkpoint());
     });
   }
@@ -350,7 +359,8 @@ class ProcessRunner : public worker::JobRunner {
     QUOTIENT_ASSIGN_OR_RETURN(
         v1::Ended ended, process->Await(settings_.silent_seconds, look,
                                         [this](const v1::Event& event) { TakeDamage(event); }));
-    QUOTIENT_RETURN_IF_ERROR(wire::FromProto(ended.status()));
+    QUOTIENT_RETURN_IF_ERROR(FailureOf(ended));
+    QUOTIENT_RETURN_IF_ERROR(CheckSize(ended));
     return ended;
   }
 

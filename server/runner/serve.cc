@@ -70,6 +70,7 @@ class Workplace {
 
   CoreTools tools() {
     return {.blobs = &blobs_,
+            .made = &blobs_,
             .devices = &devices_,
             .rule_store = rules_.path().empty() ? nullptr : &rules_,
             .clock = &Clock::System()};
@@ -235,6 +236,19 @@ absl::StatusOr<quotient::v1::VerifyResultResponse> Serve(const v1::Verify& verif
   return response;
 }
 
+absl::StatusOr<quotient::v1::ReplayJournalResponse> Serve(const v1::Replay& replay,
+                                                          Workplace& workplace,
+                                                          const CancelToken& token) {
+  QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, jobs::FromProto(replay.job()));
+  const StopCondition stop = StopCondition::Within(&token, Clock::System(), replay.most_seconds());
+  QUOTIENT_ASSIGN_OR_RETURN(const worker::Replay made, ReplayJournal(workplace.tools(), job, stop));
+  quotient::v1::ReplayJournalResponse response;
+  *response.mutable_model() = wire::ToProto(made.model);
+  response.set_is_result(made.is_result);
+  response.set_rewrites(made.rewrites);
+  return response;
+}
+
 absl::Status Answer(const v1::Request& request, Workplace& workplace, const CancelToken& token,
                     Events* events, v1::Ended* ended) {
   if (request.has_run()) {
@@ -251,6 +265,10 @@ absl::Status Answer(const v1::Request& request, Workplace& workplace, const Canc
   if (request.has_verify()) {
     QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_verification(),
                               Serve(request.verify(), workplace, token));
+    return absl::OkStatus();
+  }
+  if (request.has_replay()) {
+    QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_replay(), Serve(request.replay(), workplace, token));
     return absl::OkStatus();
   }
   QUOTIENT_ASSIGN_OR_RETURN(*ended->mutable_summary_json(), Serve(request.inspect(), workplace));

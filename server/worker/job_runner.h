@@ -3,11 +3,13 @@
 // JobRunner runs the jobs that a worker has claimed. Implemented by server/runner, by decorators,
 // and by fakes in tests.
 
+#include <cstdint>
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/blob_id.h"
 #include "core/base/progress.h"
 #include "core/base/stop.h"
 #include "core/optimize/validate.h"
@@ -29,6 +31,13 @@ class KeptCheckpoint {
 struct Verification {
   bool is_same = false;
   std::string comparison_json;  // report::ToJson(Comparison)
+};
+
+// What came of replaying the journal of a job's result.
+struct Replay {
+  BlobId model;            // The model that was made.
+  bool is_result = false;  // Whether it is that of the result, to the last byte.
+  int64_t rewrites = 0;
 };
 
 // Thread-safe.
@@ -58,6 +67,10 @@ class JobRunner {
   // Compares the result of a job, which has one, with its model. Of the job's options, the seed and
   // the number of sets of inputs say how.
   virtual absl::StatusOr<Verification> Verify(const jobs::Job& job, IsWanted is_wanted) = 0;
+
+  // Replays the journal of the result of a job, which has one. Fails as optimize::ReplayJournal
+  // does.
+  virtual absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, IsWanted is_wanted) = 0;
 };
 
 }  // namespace quotient::worker

@@ -10,8 +10,8 @@ namespace quotient::testing {
 // A folder that is gone when the object is.
 class TempDir {
  public:
-  TempDir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "quotient-XXXXXX").string();
+  explicit TempDir(const std::filesystem::path& place = std::filesystem::temp_directory_path()) {
+    std::string pattern = (place / "quotient-XXXXXX").string();
     path_ = mkdtemp(pattern.data());
   }
   ~TempDir() {

@@ -107,22 +107,6 @@ std::string DiskBlobStore::NewIncoming() const {
   return absl::StrCat(incoming(), "/", os::RandomId());
 }
 
-absl::StatusOr<BlobId> DiskBlobStore::Put(absl::string_view bytes) {
-  const BlobId id = BlobId::Of(bytes);
-  // Used before it is looked at: from then on nobody removes it.
-  QUOTIENT_RETURN_IF_ERROR(Use(id).status());
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Holds(id));
-  if (present) return id;
-  QUOTIENT_RETURN_IF_ERROR(CheckRoom(id.size_bytes));
-  const std::string file = NewIncoming();
-  const auto remove = absl::MakeCleanup([&file] { unlink(file.c_str()); });
-  QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(file, O_WRONLY | O_CREAT | O_EXCL));
-  QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd, bytes, file));
-  QUOTIENT_RETURN_IF_ERROR(os::Sync(fd, file));
-  QUOTIENT_RETURN_IF_ERROR(Adopt(file, id));
-  return id;
-}
-
 absl::StatusOr<bool> DiskBlobStore::Use(const BlobId& id) {
   // A disk that cannot be written still has its blobs.
   utimensat(AT_FDCWD, PathOf(id.digest).c_str(), nullptr, 0);

@@ -29,7 +29,6 @@ class DiskBlobStore : public BlobFiles, public jobs::BlobInventory {
       const std::string& path, const DiskLimits& limits, std::function<void()> on_damage = [] {});
   using BlobFiles::Open;
 
-  absl::StatusOr<BlobId> Put(absl::string_view bytes) override;
   absl::StatusOr<bool> Use(const BlobId& id) override;
 
   absl::Status Visit(absl::FunctionRef<absl::Status(const jobs::HeldBlob&)> visit) override;

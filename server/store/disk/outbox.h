@@ -13,7 +13,7 @@
 namespace quotient::store {
 
 // Thread-safe.
-class Outbox : public BlobFiles {
+class Outbox : public BlobFiles, public jobs::BlobSink {
  public:
   // `path` is that of the store, and `folder` is empty and on the same disk. `on_damage` is told of
   // each blob that is found damaged, from any thread.

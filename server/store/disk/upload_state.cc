@@ -21,7 +21,9 @@ std::optional<UploadState> Parse(absl::string_view text) {
     return std::nullopt;
   }
   const std::optional<Digest> digest = Digest::FromHex(words[0]);
-  if (!digest.has_value()) return std::nullopt;
+  if (!digest.has_value() || state.committed < 0 || state.committed > state.blob.size_bytes) {
+    return std::nullopt;
+  }
   state.blob.digest = *digest;
   if (words.size() == 4) state.client = std::string(words[3]);
   return state;

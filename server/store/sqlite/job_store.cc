@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "server/store/sqlite/client_bytes.h"
 #include "server/store/sqlite/database.h"
 #include "server/store/sqlite/records.h"
 #include "server/store/sqlite/schema.h"
@@ -98,15 +100,28 @@ class SqliteTransaction : public jobs::JobTransaction {
                  {client});
   }
 
+  absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
+    return BytesOfClient(db_, client);
+  }
+
+  absl::StatusOr<int64_t> BytesNewTo(absl::string_view client,
+                                     std::span<const BlobId> blobs) override {
+    return BytesNewToClient(db_, client, blobs);
+  }
+
   absl::Status Put(const Job& job) override {
+    // A job that goes from one client to another is removed from the one and added to the other.
+    QUOTIENT_ASSIGN_OR_RETURN(const bool is_counted, IsCounted(db_, job));
+    if (!is_counted) QUOTIENT_RETURN_IF_ERROR(RemoveBlobs(db_, job.id));
     QUOTIENT_RETURN_IF_ERROR(PutJob(db_, job));
     // A model can have thousands of files, and what a job refers to only changes at both ends.
-    if (job.sequence > 1 && !IsTerminal(job.state)) return absl::OkStatus();
-    return PutBlobs(db_, job);
+    if (is_counted && job.sequence > 1 && !IsTerminal(job.state)) return absl::OkStatus();
+    return AddBlobs(db_, job);
   }
 
   absl::StatusOr<std::optional<JobState>> SetAside(absl::string_view id) override {
     QUOTIENT_RETURN_IF_ERROR(RemoveLease(id));
+    QUOTIENT_RETURN_IF_ERROR(Discount(db_, id));
     std::optional<JobState> state;
     QUOTIENT_RETURN_IF_ERROR(
         db_.Run("DELETE FROM job_index WHERE number = (SELECT number FROM job WHERE id = ?)"
@@ -119,9 +134,9 @@ class SqliteTransaction : public jobs::JobTransaction {
   }
 
   absl::Status Remove(absl::string_view id) override {
+    QUOTIENT_RETURN_IF_ERROR(RemoveBlobs(db_, id));
     for (const char* const sql :
          {"DELETE FROM job_transition WHERE job_id = ?", "DELETE FROM submission WHERE job_id = ?",
-          "DELETE FROM job_blob WHERE job_id = ?",
           "DELETE FROM job_index WHERE number = (SELECT number FROM job WHERE id = ?)",
           "DELETE FROM job WHERE id = ?"}) {
       QUOTIENT_RETURN_IF_ERROR(db_.Run(sql, {id}));
@@ -261,7 +276,7 @@ class SqliteJobStore : public jobs::JobStore {
       bool wants_more = true;
       const auto read = [&](const Row& row) -> absl::Status {
         ++rows;
-        before = row.Int(2);
+        before = row.Int(4);
         const absl::StatusOr<Job> job = ReadJob(row);
         if (!job.ok()) {
           Log().error("job number {}: {}", before, std::string(job.status().message()));

@@ -9,6 +9,18 @@
 #include "server/jobs/convert.h"
 
 namespace quotient::store {
+namespace {
+
+// No job comes near these numbers. Adding to numbers far beyond them would overflow.
+constexpr int64_t kMostSequence = int64_t{1} << 53;
+constexpr int kMostAttempts = 1 << 30;
+
+bool HasCounts(const jobs::Job& job) {
+  return job.sequence >= 0 && job.sequence <= kMostSequence && job.attempt >= 0 &&
+         job.attempt <= kMostAttempts;
+}
+
+}  // namespace
 
 absl::Status PutJob(Database& database, const jobs::Job& job) {
   const std::string record = jobs::ToProto(job, /*progress=*/std::nullopt).SerializeAsString();
@@ -29,25 +41,29 @@ absl::Status PutJob(Database& database, const jobs::Job& job) {
        job.spec.model.graph.digest.Hex(), job.create_ms, waits ? job.start_by_ms : 0, job.use_ms});
 }
 
-absl::Status PutBlobs(Database& database, const jobs::Job& job) {
-  for (const BlobId& blob : jobs::BlobsOf(job)) {
+absl::Status PutBlobs(Database& database, absl::string_view job_id, std::span<const BlobId> blobs) {
+  for (const BlobId& blob : blobs) {
     QUOTIENT_RETURN_IF_ERROR(
         database.Run("INSERT OR IGNORE INTO job_blob (sha256, job_id) VALUES (?, ?)",
-                     {blob.digest.Hex(), job.id}));
+                     {blob.digest.Hex(), job_id}));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<jobs::Job> ReadJob(const Row& row) {
+  const auto unreadable = [](absl::string_view why) {
+    return MakeError(Reason::kInternal, absl::StrCat("a job's record cannot be read: ", why));
+  };
   v1::Job message;
-  if (!message.ParseFromString(row.Text(0))) {
-    return MakeError(Reason::kInternal, "a job's record cannot be read");
-  }
+  if (!message.ParseFromString(row.Text(0))) return unreadable("it is no message");
   absl::StatusOr<jobs::Job> job = jobs::FromProto(message);
-  if (!job.ok()) {
-    return MakeError(Reason::kInternal,
-                     absl::StrCat("a job's record cannot be read: ", job.status().message()));
+  if (!job.ok()) return unreadable(job.status().message());
+  // The index has no state of a job that was set aside, or that an older version has left.
+  const std::string state = row.Text(3);
+  if (job->id != row.Text(2) || (!state.empty() && jobs::JobStateName(job->state) != state)) {
+    return unreadable("it is of another job, or in another state");
   }
+  if (!HasCounts(*job)) return unreadable("its sequence or its attempt is out of range");
   job->lease_epoch = row.Int(1);
   return job;
 }

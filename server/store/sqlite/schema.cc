@@ -1,5 +1,6 @@
 #include "server/store/sqlite/schema.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "server/store/sqlite/client_bytes.h"
 #include "server/store/sqlite/records.h"
 
 namespace quotient::store {
@@ -91,9 +93,25 @@ ALTER TABLE submission ADD COLUMN takes_early INTEGER NOT NULL DEFAULT 0;
 )sql",
     // Here the tables of version 2 are filled from the records; see FillTables.
     "",
+    // Sums that would take long for a client with many jobs; CountAllJobs fills them at once.
+    R"sql(
+CREATE TABLE client_blob (
+  client TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  jobs INTEGER NOT NULL,
+  PRIMARY KEY (client, sha256)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE client_total (
+  client TEXT PRIMARY KEY,
+  bytes INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
 constexpr int64_t kFilledVersion = 3;
+constexpr int64_t kCountedVersion = 4;
 // So many jobs are looked at in one transaction.
 constexpr int kBatch = 200;
 
@@ -141,7 +159,7 @@ absl::Status FillBatch(Database& database, int64_t now_ms, int64_t* number) {
     }
     if (IsTerminal(job->state)) job->use_ms = now_ms;
     QUOTIENT_RETURN_IF_ERROR(PutJob(database, *job));
-    QUOTIENT_RETURN_IF_ERROR(PutBlobs(database, *job));
+    QUOTIENT_RETURN_IF_ERROR(PutBlobs(database, job->id, jobs::BlobsOf(*job)));
   }
   return absl::OkStatus();
 }
@@ -163,6 +181,7 @@ absl::Status Migrate(Database& database, int64_t from, int64_t to) {
   absl::Status status;
   for (int64_t version = from; version < to && status.ok(); ++version) {
     status = database.Execute(kMigrations[version]);
+    if (status.ok() && version + 1 == kCountedVersion) status = CountAllJobs(database);
   }
   if (status.ok()) status = database.Execute(SetVersion(to).c_str());
   return EndTransaction(database, status);
@@ -191,7 +210,7 @@ absl::Status PrepareSchema(Database& database, int64_t now_ms) {
     QUOTIENT_RETURN_IF_ERROR(Migrate(database, version, kFilledVersion - 1));
   }
   if (version < kFilledVersion) QUOTIENT_RETURN_IF_ERROR(FillTables(database, now_ms));
-  return absl::OkStatus();
+  return Migrate(database, std::max(version, kFilledVersion), kVersion);
 }
 
 }  // namespace quotient::store

@@ -19,18 +19,21 @@ TEST(FlagsTest, HaveDefaults) {
   EXPECT_EQ(flags.listen, "127.0.0.1:7070");
   EXPECT_EQ(flags.workers, 1);
   EXPECT_FALSE(flags.allow_remote);
+  EXPECT_EQ(flags.max_bytes_per_client, 0);
 }
 
 TEST(FlagsTest, TakeValuesInBothForms) {
-  ASSERT_OK_AND_ASSIGN(const ServerFlags flags,
-                       Parse({"--listen", "[::1]:0", "--workers=3", "--allow-remote",
-                              "--no-precedence", "--data-dir=a=b", "--port-file="}));
+  ASSERT_OK_AND_ASSIGN(
+      const ServerFlags flags,
+      Parse({"--listen", "[::1]:0", "--workers=3", "--allow-remote", "--no-precedence",
+             "--data-dir=a=b", "--port-file=", "--max-bytes-per-client", "5000000000"}));
   EXPECT_EQ(flags.listen, "[::1]:0");
   EXPECT_EQ(flags.workers, 3);
   EXPECT_TRUE(flags.allow_remote);
   EXPECT_TRUE(flags.no_precedence);
   EXPECT_EQ(flags.data_dir, "a=b");
   EXPECT_EQ(flags.port_file, "");
+  EXPECT_EQ(flags.max_bytes_per_client, 5'000'000'000);
 }
 
 TEST(FlagsTest, MistakesAreNamed) {
@@ -41,6 +44,8 @@ TEST(FlagsTest, MistakesAreNamed) {
   EXPECT_THAT(Parse({"--workers", "many"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--workers", "0"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--max-blob-bytes", "-1"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--max-bytes-per-client", "9223372036854775808"}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("--max-bytes-per-client")));
   // Would be none at all as a 32-bit number.
   EXPECT_THAT(Parse({"--max-queued-jobs", "4294967296"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--spare-seconds", "0"}), HasReason(Reason::kOptionInvalid));

@@ -207,7 +207,7 @@ TEST_F(AdmissionTest, ASnapshotOfTheDeviceMustBeThereLikeTheModel) {
   EXPECT_THAT(admission_->Submit(request),
               HasReason(Reason::kBlobMissing, AllOf(HasSubstr(BlobId::Of("a snapshot").Text()),
                                                     HasSubstr("--device-snapshot FILE"))));
-  ASSERT_OK(blobs_->Put("a snapshot"));
+  MustPut("a snapshot");
   EXPECT_EQ(MustSubmit(request).disposition, Disposition::kNew);
   EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kNew);
 }
@@ -285,6 +285,7 @@ TEST_F(AdmissionTest, AClientCannotFillTheQueueAlone) {
   EXPECT_THAT(admission_->Submit(third), HasReason(Reason::kQuotaJobs, HasSubstr("2 jobs")));
   third.client = "modest";
   EXPECT_EQ(MustSubmit(third).disposition, Disposition::kNew);
+  EXPECT_THAT(refusals_, ElementsAre(HasReason(Reason::kQuotaJobs)));
 }
 
 TEST_F(AdmissionTest, ARequestIdBelongsToItsPolicyToo) {

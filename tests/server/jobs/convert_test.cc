@@ -43,6 +43,7 @@ TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
                          .external_location = "o.data",
                          .report_json = BlobId::Of("{}"),
                          .report_html = BlobId::Of("<>"),
+                         .journal = BlobId::Of("{}\n"),
                          .engine_version = "1",
                          .device_fingerprint = "cpu; another core",
                          .device_failed = true,

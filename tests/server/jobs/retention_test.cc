@@ -30,7 +30,7 @@ class RetentionTest : public QueueTest {
   // A job that has ended, with blobs of its own.
   Job Ended(const std::string& model) {
     const std::string id = MustSubmit(Request(model)).job.id;
-    const BlobId made = *blobs_->Put("result of " + model);
+    const BlobId made = MustPut("result of " + model);
     JobResult result = SomeResult();
     result.model = result.report_json = result.report_html = made;
     EXPECT_OK(dispatch_->Finish(MustClaim().lease, result));
@@ -69,6 +69,19 @@ TEST_F(RetentionTest, AJobIsRemovedWithItsBlobsWhenNobodyHasUsedItForLong) {
   EXPECT_TRUE(store_->History(job.id, 0)->empty());
 }
 
+TEST_F(RetentionTest, AJournalStaysAndGoesWithItsResult) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  JobResult result = SomeResult();
+  result.journal = MustPut("journal");
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, result));
+  clock_.AdvanceMs(29 * kDayMs);
+  MustRun();
+  EXPECT_TRUE(*blobs_->Contains(*result.journal));
+  clock_.AdvanceMs(2 * kDayMs);
+  EXPECT_EQ(MustRun().jobs_by_age, 1);
+  EXPECT_FALSE(*blobs_->Contains(*result.journal));
+}
+
 TEST_F(RetentionTest, AResultThatIsFoundAgainStays) {
   const Job job = Ended("model");
   clock_.AdvanceMs(29 * kDayMs);
@@ -96,7 +109,7 @@ TEST_F(RetentionTest, WhatAJobNeedsStaysHoweverOldItIs) {
 }
 
 TEST_F(RetentionTest, ABlobThatNoJobHasStaysForADayAfterItsLastUse) {
-  const BlobId sent = *blobs_->Put("sent");
+  const BlobId sent = MustPut("sent");
   clock_.AdvanceMs(23 * kHourMs);
   EXPECT_EQ(MustRun().blobs, 0);
   UseNow(sent);
@@ -182,7 +195,7 @@ TEST_F(RetentionTest, OnAFullDiskNoMoreGoesThanIsMissing) {
 
 TEST_F(RetentionTest, IfRoomIsShortBlobsOfNoJobGoBeforeResults) {
   const Job job = Ended("model");
-  const BlobId sent = *blobs_->Put("sent: " + std::string(1000, 'x'));
+  const BlobId sent = MustPut("sent: " + std::string(1000, 'x'));
   clock_.AdvanceMs(2 * kHourMs);
   retention_.max_blob_bytes = 500;
   const RetentionRound round = MustRun();

@@ -113,6 +113,19 @@ TEST(MetricsTest, ValuesShowUpUnderTheirLabels) {
   EXPECT_THAT(text, HasSubstr("quotient_job_run_seconds_count{phase=\"search\"} 1"));
 }
 
+TEST(MetricsTest, RefusalsAreCountedByTheLimitThatTheyMet) {
+  Metrics metrics;
+  const std::string before = Text(*metrics.registry());
+  EXPECT_THAT(before, HasSubstr("quotient_jobs_refused_total{reason=\"QUOTA_BYTES\"} 0"));
+  CountRefusal(MakeError(Reason::kQuotaBytes, "too many"), &metrics);
+  CountRefusal(MakeError(Reason::kBlobMissing, "where is it?"), &metrics);
+  CountRefusal(absl::InternalError("without a reason"), &metrics);
+  const std::string text = Text(*metrics.registry());
+  EXPECT_THAT(text, HasSubstr("quotient_jobs_refused_total{reason=\"QUOTA_BYTES\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_jobs_refused_total{reason=\"QUOTA_JOBS\"} 0"));
+  EXPECT_THAT(text, HasSubstr("quotient_jobs_refused_total{reason=\"other\"} 2"));
+}
+
 TEST(CollectorsTest, TheProcessIsDescribed) {
   const std::string text = Text(*NewProcessCollector());
   for (const char* name : {"process_cpu_seconds_total", "process_resident_memory_bytes",
@@ -246,7 +259,8 @@ TEST_F(JobMetricsTest, LeasesAndFreeBytesAreReadWhenTheyAreAskedFor) {
 }
 
 TEST_F(JobMetricsTest, ResultsOfADeviceAreExpectedAndItsFailuresAreCounted) {
-  testing::FakeRunner fake(blobs_.get());
+  testing::DiskBlobSink made(blobs_.get());
+  testing::FakeRunner fake(blobs_.get(), &made);
   fake.Release();
   const auto runner = NewMeteredRunner(&fake, &clock_, &metrics_);
   struct : ProgressSink {

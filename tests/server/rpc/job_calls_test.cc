@@ -199,5 +199,26 @@ TEST_F(ServicesTest, ResultsAreVerified) {
   EXPECT_THAT(verify(), HasReason(Reason::kJobNotFound));
 }
 
+TEST_F(ServicesTest, JournalsAreReplayed) {
+  v1::ReplayJournalRequest request;
+  request.set_name(Submit("model").name());
+  v1::ReplayJournalResponse response;
+  const auto replay = [&] {
+    grpc::ClientContext context;
+    return Status(jobs_stub_->ReplayJournal(&context, request, &response));
+  };
+  EXPECT_THAT(replay(), HasReason(Reason::kJobNotFinished));
+  runner_.Release();
+  v1::WatchJobRequest watch;
+  watch.set_name(request.name());
+  WatchToTheEnd(watch);
+  ASSERT_OK(replay());
+  EXPECT_TRUE(response.is_result());
+  EXPECT_EQ(response.model().sha256(), BlobId::Of("model").digest.Hex());
+  EXPECT_EQ(response.rewrites(), 3);
+  request.set_name("jobs/none");
+  EXPECT_THAT(replay(), HasReason(Reason::kJobNotFound));
+}
+
 }  // namespace
 }  // namespace quotient::rpc

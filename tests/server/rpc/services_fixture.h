@@ -34,7 +34,7 @@ class ServicesTest : public testing::ServerTest {
 
   v1::SubmitJobRequest SubmitRequest(absl::string_view model) {
     v1::SubmitJobRequest request;
-    *request.mutable_model()->mutable_graph() = wire::ToProto(*blobs_->Put(model));
+    *request.mutable_model()->mutable_graph() = wire::ToProto(MustPut(model));
     return request;
   }
 

@@ -291,7 +291,7 @@ TEST_F(ServicesTest, CancelEndsARunningJob) {
 
 TEST_F(ServicesTest, ModelsAreInspected) {
   v1::InspectModelRequest request;
-  *request.mutable_model()->mutable_graph() = wire::ToProto(*blobs_->Put("model"));
+  *request.mutable_model()->mutable_graph() = wire::ToProto(MustPut("model"));
   request.set_model_name("net.onnx");
   v1::InspectModelResponse response;
   grpc::ClientContext context;

@@ -95,5 +95,74 @@ TEST_F(UploadRulesTest, AStreamThatEndsEarlyKeepsItsBytes) {
   EXPECT_TRUE(*blobs_->Contains(BlobId::Of("hello")));
 }
 
+// An upload that notes how many are written to at the same time.
+class CountedUpload : public jobs::UploadWriter {
+ public:
+  CountedUpload(std::atomic<int>* at_once, std::atomic<int>* most)
+      : at_once_(*at_once), most_(*most) {}
+
+  absl::Status Append(absl::string_view bytes) override {
+    const int now = ++at_once_;
+    for (int most = most_; now > most && !most_.compare_exchange_weak(most, now);) {
+    }
+    std::this_thread::yield();
+    committed_offset_ += static_cast<int64_t>(bytes.size());
+    --at_once_;
+    return absl::OkStatus();
+  }
+  int64_t committed_offset() const override { return committed_offset_; }
+  absl::Status Flush() override { return absl::OkStatus(); }
+  absl::Status Finish() override { return absl::OkStatus(); }
+
+ private:
+  std::atomic<int>& at_once_;
+  std::atomic<int>& most_;
+  int64_t committed_offset_ = 0;
+};
+
+class CountedUploads : public jobs::UploadStore {
+ public:
+  absl::StatusOr<jobs::UploadTicket> Start(const BlobId&, absl::string_view) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<int64_t> CommittedOffset(absl::string_view) override { return 0; }
+  absl::StatusOr<std::unique_ptr<jobs::UploadWriter>> Resume(absl::string_view, int64_t) override {
+    return std::make_unique<CountedUpload>(&at_once_, &most_);
+  }
+  absl::Status Expire(int64_t, int64_t) override { return absl::OkStatus(); }
+  jobs::UploadLoad Load() const override { return {}; }
+
+  int most() const { return most_; }
+
+ private:
+  std::atomic<int> at_once_ = 0;
+  std::atomic<int> most_ = 0;
+};
+
+TEST_F(UploadRulesTest, OnlySoManyAreWrittenToAtOnce) {
+  constexpr int kUploads = 16, kFrames = 500, kWriters = 2;
+  CountedUploads uploads;
+  BlobService service({.writers = kWriters}, blobs_.get(), &uploads, &clock_);
+  std::vector<v1::UploadResponse> responses(kUploads);
+  {
+    std::vector<std::jthread> clients;
+    for (v1::UploadResponse& response : responses) {
+      clients.emplace_back([&] {
+        int next = 0;
+        EXPECT_OK(service.Receive(
+            [&](v1::UploadRequest* request) {
+              *request = next == 0 ? Header("u", 0) : next <= kFrames ? Bytes("b") : Finish();
+              return next++ <= kFrames + 1;
+            },
+            &response));
+      });
+    }
+  }
+  for (const v1::UploadResponse& response : responses) {
+    EXPECT_EQ(response.committed_offset(), kFrames);
+  }
+  EXPECT_LE(uploads.most(), kWriters);
+}
+
 }  // namespace
 }  // namespace quotient::rpc

@@ -9,6 +9,7 @@
 #include "core/optimize/devices.h"
 #include "core/timing/store.h"
 #include "server/store/disk/blob_store.h"
+#include "tests/server/support/made_blobs.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -33,7 +34,9 @@ class CoreRunnerTest : public ::testing::Test {
     // There is no model: what is wrong with the device is found first.
     job.spec.model.graph = BlobId::Of("model");
     job.spec.options.device = device;
+    testing::DiskBlobSink made(blobs_.get());
     const CoreTools tools{.blobs = blobs_.get(),
+                          .made = &made,
                           .devices = &devices_,
                           .rule_store = nullptr,
                           .clock = &Clock::System()};
@@ -55,7 +58,7 @@ TEST_F(CoreRunnerTest, ASnapshotThatIsGoneIsNamed) {
 }
 
 TEST_F(CoreRunnerTest, ASnapshotThatWasDamagedOnTheDiskIsNamed) {
-  ASSERT_OK_AND_ASSIGN(const BlobId id, blobs_->Put("a snapshot"));
+  ASSERT_OK_AND_ASSIGN(const BlobId id, testing::PutBlob(*blobs_, "a snapshot"));
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_ / "blobs")) {
     if (entry.is_regular_file() && entry.path().filename() == id.digest.Hex()) {
       std::ofstream(entry.path()) << "A SNAPSHOT";
@@ -71,7 +74,7 @@ TEST_F(CoreRunnerTest, ADeviceThatIsNotThereIsFoundBeforeTheModelIsLookedAt) {
 }
 
 TEST_F(CoreRunnerTest, ASnapshotThatIsThereIsHandedToTheCore) {
-  ASSERT_OK_AND_ASSIGN(const BlobId id, blobs_->Put("a snapshot"));
+  ASSERT_OK_AND_ASSIGN(const BlobId id, testing::PutBlob(*blobs_, "a snapshot"));
   EXPECT_THAT(RunOn(id), HasReason(Reason::kOptionInvalid, HasSubstr("quotient-snapshot")));
 }
 

@@ -30,6 +30,7 @@ class FakeJob {
     if (request.has_inspect()) return Describe(request.inspect());
     if (request.has_validate()) return Validate(request.validate());
     if (request.has_verify()) return Verify(request.verify());
+    if (request.has_replay()) return Replay(request.replay());
     outbox_ = request.setup().outbox_path();
     return Run(request.run());
   }
@@ -77,6 +78,19 @@ class FakeJob {
     auto& verification = *last.mutable_ended()->mutable_verification();
     verification.set_is_same(verify.job().model_name() == "same");
     verification.set_comparison_json(verify.job().name());
+    return End(absl::OkStatus(), last);
+  }
+
+  int Replay(const v1::Replay& replay) {
+    if (replay.job().model_name() == "hang") return pause();
+    if (replay.job().model_name() == "wrong") {
+      return End(MakeError(Reason::kJournalInvalid, "rewrite 3 does not match"));
+    }
+    v1::Event last;
+    auto& made = *last.mutable_ended()->mutable_replay();
+    *made.mutable_model() = wire::ToProto(BlobId::Of(replay.job().name()));
+    made.set_is_result(replay.job().model_name() == "same");
+    made.set_rewrites(3);
     return End(absl::OkStatus(), last);
   }
 

@@ -125,5 +125,17 @@ TEST_F(JobRightsTest, AResultThatIsVerifiedIsRead) {
   EXPECT_EQ(CanOpen({PathOf(other_)}, O_RDWR), "0");
 }
 
+TEST_F(JobRightsTest, AJournalThatIsReplayedIsRead) {
+  jobs::Job job{.id = "j"};
+  job.spec.model.graph = model_;
+  job.result = jobs::JobResult{.model = model_, .report_json = model_, .report_html = model_};
+  *request_.mutable_replay()->mutable_job() = jobs::ToProto(job, std::nullopt);
+  EXPECT_EQ(CanOpen({PathOf(model_), PathOf(other_)}, O_RDONLY), "10");
+  job.result->journal = other_;
+  *request_.mutable_replay()->mutable_job() = jobs::ToProto(job, std::nullopt);
+  EXPECT_EQ(CanOpen({PathOf(model_), PathOf(other_)}, O_RDONLY), "11");
+  EXPECT_EQ(CanOpen({PathOf(other_)}, O_RDWR), "0");
+}
+
 }  // namespace
 }  // namespace quotient::runner

@@ -267,5 +267,28 @@ TEST_F(ProcessRunnerTest, ResultsAreVerifiedForSoLongAndNoLonger) {
               HasReason(Reason::kRunBudget));
 }
 
+TEST_F(ProcessRunnerTest, JournalsAreReplayedForSoLongAndNoLonger) {
+  settings_.verify_seconds = 60;
+  const auto wanted = [] { return true; };
+  jobs::Job job{.id = "7"};
+  job.spec.model_name = "same";
+  ASSERT_OK_AND_ASSIGN(const worker::Replay same,
+                       NewProcessRunner(settings_, clock_)->Replay(job, wanted));
+  EXPECT_TRUE(same.is_result);
+  EXPECT_EQ(same.model, BlobId::Of("jobs/7"));
+  EXPECT_EQ(same.rewrites, 3);
+  job.spec.model_name = "other";
+  EXPECT_FALSE(NewProcessRunner(settings_, clock_)->Replay(job, wanted)->is_result);
+  job.spec.model_name = "wrong";
+  EXPECT_THAT(NewProcessRunner(settings_, clock_)->Replay(job, wanted),
+              HasReason(Reason::kJournalInvalid, HasSubstr("rewrite 3")));
+  job.spec.model_name = "hang";
+  EXPECT_THAT(NewProcessRunner(settings_, clock_)->Replay(job, [] { return false; }),
+              HasReason(Reason::kCancelled));
+  settings_.verify_seconds = 0.1;
+  EXPECT_THAT(NewProcessRunner(settings_, clock_)->Replay(job, wanted),
+              HasReason(Reason::kRunBudget));
+}
+
 }  // namespace
 }  // namespace quotient::runner

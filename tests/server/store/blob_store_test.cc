@@ -12,6 +12,7 @@
 
 #include "core/base/clock.h"
 #include "server/store/disk/blob_scrubber.h"
+#include "tests/server/support/made_blobs.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -20,6 +21,7 @@ namespace {
 
 using testing::HasReason;
 using ::testing::HasSubstr;
+using testing::PutBlob;
 using testing::StatusIs;
 using testing::TempDir;
 
@@ -55,7 +57,7 @@ class BlobStoreTest : public ::testing::Test {
 };
 
 TEST_F(BlobStoreTest, DamageIsFoundAtTheFirstReadAfterARestart) {
-  const BlobId id = *Open()->Put("hello");
+  const BlobId id = *PutBlob(*Open(), "hello");
   Damage(id);
   const auto store = Open();
   EXPECT_TRUE(*store->Contains(id));
@@ -65,10 +67,10 @@ TEST_F(BlobStoreTest, DamageIsFoundAtTheFirstReadAfterARestart) {
 }
 
 TEST_F(BlobStoreTest, ADamagedBlobCanBeStoredAnew) {
-  const BlobId id = *Open()->Put("hello");
+  const BlobId id = *PutBlob(*Open(), "hello");
   Damage(id);
   const auto store = Open();
-  ASSERT_OK(store->Put("hello"));
+  ASSERT_OK(PutBlob(*store, "hello"));
   ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
   EXPECT_EQ(blob->bytes(), "hello");
 }
@@ -78,7 +80,7 @@ TEST_F(BlobStoreTest, WhatIsDamagedIsKeptAsideForAWhile) {
   auto opened = DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0}, [&] { ++damaged; });
   ASSERT_OK(opened);
   DiskBlobStore& store = **opened;
-  const BlobId id = *store.Put("hello");
+  const BlobId id = *PutBlob(store, "hello");
   Damage(id);
   EXPECT_THAT(store.Verify(id), HasReason(Reason::kBlobCorrupt));
   EXPECT_EQ(damaged, 1);
@@ -92,18 +94,18 @@ TEST_F(BlobStoreTest, WhatIsDamagedIsKeptAsideForAWhile) {
 // Somebody may read the damaged file while another one replaces it.
 TEST_F(BlobStoreTest, WhatWasStoredAnewMeanwhileIsNotSetAside) {
   const auto store = Open();
-  const BlobId id = *store->Put("hello");
+  const BlobId id = *PutBlob(*store, "hello");
   Damage(id);
   ASSERT_OK_AND_ASSIGN(const os::Fd late, os::OpenFile(store->PathOf(id.digest), O_RDONLY));
   EXPECT_THAT(store->Verify(id), HasReason(Reason::kBlobCorrupt));
-  ASSERT_OK(store->Put("hello"));
+  ASSERT_OK(PutBlob(*store, "hello"));
   store->SetAside(id.digest, late);
   EXPECT_OK(store->Verify(id));
 }
 
 TEST_F(BlobStoreTest, WhatTheDiskCannotReadIsNoCrash) {
   const auto store = Open();
-  const BlobId id = *store->Put(std::string(1 << 20, 'x'));
+  const BlobId id = *PutBlob(*store, std::string(1 << 20, 'x'));
   ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
   std::filesystem::resize_file(store->PathOf(id.digest), 1 << 16);
   EXPECT_EQ(blob->bytes().front(), 'x');
@@ -117,7 +119,7 @@ TEST_F(BlobStoreTest, TheScrubberFindsDamageInAnyBlob) {
     const auto store = Open();
     BlobScrubber scrubber(store.get());
     std::vector<BlobId> ids;
-    for (int i = 0; i < 20; ++i) ids.push_back(*store->Put(std::string(300'000, 'a' + i)));
+    for (int i = 0; i < 20; ++i) ids.push_back(*PutBlob(*store, std::string(300'000, 'a' + i)));
     Damage(ids[victim]);
     // In steps that are shorter than a blob.
     for (int i = 0; i < 20 * 8; ++i) scrubber.Step(100'000);
@@ -129,7 +131,7 @@ TEST_F(BlobStoreTest, TheScrubberBeginsAgainAfterTheLastBlob) {
   const auto store = Open();
   BlobScrubber scrubber(store.get());
   scrubber.Step(1 << 20);  // There is nothing.
-  const BlobId id = *store->Put("hello");
+  const BlobId id = *PutBlob(*store, "hello");
   for (int i = 0; i < 3; ++i) scrubber.Step(1 << 20);
   Damage(id);
   for (int i = 0; i < 3; ++i) scrubber.Step(1 << 20);
@@ -137,7 +139,7 @@ TEST_F(BlobStoreTest, TheScrubberBeginsAgainAfterTheLastBlob) {
 }
 
 TEST_F(BlobStoreTest, WhatIsPutIsThereAfterReopening) {
-  ASSERT_OK_AND_ASSIGN(const BlobId id, Open()->Put("hello"));
+  ASSERT_OK_AND_ASSIGN(const BlobId id, PutBlob(*Open(), "hello"));
   EXPECT_EQ(id, BlobId::Of("hello"));
   const auto store = Open();
   ASSERT_OK_AND_ASSIGN(const bool present, store->Contains(id));
@@ -148,14 +150,14 @@ TEST_F(BlobStoreTest, WhatIsPutIsThereAfterReopening) {
 
 TEST_F(BlobStoreTest, EqualBytesAreKeptOnce) {
   const auto store = Open();
-  ASSERT_OK(store->Put("x"));
-  ASSERT_OK(store->Put("x"));
+  ASSERT_OK(PutBlob(*store, "x"));
+  ASSERT_OK(PutBlob(*store, "x"));
   EXPECT_NE(OnlyFile(), "");
 }
 
 TEST_F(BlobStoreTest, TheEmptyBlobIsABlob) {
   const auto store = Open();
-  ASSERT_OK_AND_ASSIGN(const BlobId id, store->Put(""));
+  ASSERT_OK_AND_ASSIGN(const BlobId id, PutBlob(*store, ""));
   ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
   EXPECT_EQ(blob->bytes(), "");
 }
@@ -171,28 +173,28 @@ TEST_F(BlobStoreTest, WhatACrashLeftIsCleanedUp) {
 
 TEST_F(BlobStoreTest, AbsenceIsNotFound) {
   const auto store = Open();
-  BlobId id = *store->Put("x");
+  BlobId id = *PutBlob(*store, "x");
   id.size_bytes = 2;  // a digest with a wrong size names nothing
   EXPECT_THAT(store->Open(id), StatusIs(absl::StatusCode::kNotFound));
 }
 
 TEST_F(BlobStoreTest, DamageIsNoticed) {
   const auto store = Open();
-  ASSERT_OK_AND_ASSIGN(const BlobId id, store->Put("hello"));
+  ASSERT_OK_AND_ASSIGN(const BlobId id, PutBlob(*store, "hello"));
   std::ofstream(OnlyFile()) << "jello";
   EXPECT_THAT(jobs::OpenVerified(*store, id), HasReason(Reason::kBlobCorrupt));
 }
 
 TEST_F(BlobStoreTest, LimitsHold) {
-  EXPECT_THAT(Open({.max_blob_bytes = 3, .min_free_bytes = 0})->Put("four"),
+  EXPECT_THAT(Open({.max_blob_bytes = 3, .min_free_bytes = 0})->CheckRoom(4),
               HasReason(Reason::kLimitBytes));
-  EXPECT_THAT(Open({.min_free_bytes = int64_t{1} << 60})->Put("x"),
+  EXPECT_THAT(PutBlob(*Open({.min_free_bytes = int64_t{1} << 60}), "x"),
               HasReason(Reason::kStorageDown));
 }
 
 TEST_F(BlobStoreTest, AnOpenBlobOutlivesItsFile) {
   const auto store = Open();
-  ASSERT_OK_AND_ASSIGN(const BlobId id, store->Put("hello"));
+  ASSERT_OK_AND_ASSIGN(const BlobId id, PutBlob(*store, "hello"));
   ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
   std::filesystem::remove(OnlyFile());
   EXPECT_EQ(blob->bytes(), "hello");
@@ -204,20 +206,20 @@ int64_t Before() { return Clock::System().UnixMs() - 1'800'000; }
 
 TEST_F(BlobStoreTest, OnlyAnUnusedBlobIsRemoved) {
   const auto store = Open();
-  const BlobId id = *store->Put("hello");
+  const BlobId id = *PutBlob(*store, "hello");
   EXPECT_FALSE(*store->RemoveUnused(id, Before()));
   EXPECT_TRUE(*store->Contains(id));
   EXPECT_TRUE(*store->RemoveUnused(id, Later()));
   EXPECT_FALSE(*store->Contains(id));
   EXPECT_FALSE(*store->RemoveUnused(id, Later()));
   EXPECT_EQ(OnlyFile(), "");
-  ASSERT_OK(store->Put("hello"));
+  ASSERT_OK(PutBlob(*store, "hello"));
   EXPECT_OK(store->Verify(id));
 }
 
 TEST_F(BlobStoreTest, UsingAndStoringABlobAgainMakesItNew) {
   const auto store = Open();
-  const BlobId id = *store->Put("hello");
+  const BlobId id = *PutBlob(*store, "hello");
   const auto age = [&] {
     const timespec old[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     ASSERT_EQ(utimensat(AT_FDCWD, store->PathOf(id.digest).c_str(), old, 0), 0);
@@ -226,14 +228,14 @@ TEST_F(BlobStoreTest, UsingAndStoringABlobAgainMakesItNew) {
   EXPECT_TRUE(*store->Use(id));
   EXPECT_FALSE(*store->RemoveUnused(id, Before()));
   age();
-  ASSERT_OK(store->Put("hello"));
+  ASSERT_OK(PutBlob(*store, "hello"));
   EXPECT_FALSE(*store->RemoveUnused(id, Before()));
   EXPECT_FALSE(*store->Use(BlobId::Of("absent")));
 }
 
 TEST_F(BlobStoreTest, AReaderKeepsABlobThatIsRemoved) {
   const auto store = Open();
-  const BlobId id = *store->Put("hello");
+  const BlobId id = *PutBlob(*store, "hello");
   ASSERT_OK_AND_ASSIGN(const auto blob, store->Open(id));
   EXPECT_TRUE(*store->RemoveUnused(id, Later()));
   EXPECT_EQ(blob->bytes(), "hello");
@@ -241,7 +243,7 @@ TEST_F(BlobStoreTest, AReaderKeepsABlobThatIsRemoved) {
 
 TEST_F(BlobStoreTest, AllBlobsAreVisited) {
   const auto store = Open();
-  std::vector<BlobId> stored = {*store->Put("a"), *store->Put("b"), *store->Put("")};
+  std::vector<BlobId> stored = {*PutBlob(*store, "a"), *PutBlob(*store, "b"), *PutBlob(*store, "")};
   std::vector<BlobId> seen;
   ASSERT_OK(store->Visit([&](const jobs::HeldBlob& blob) {
     EXPECT_GT(blob.use_ms, Before());
@@ -257,7 +259,7 @@ TEST_F(BlobStoreTest, WhatIsUsedMeanwhileIsNotRemoved) {
   const auto store = Open();
   int used = 0;
   for (int i = 0; i < 300; ++i) {
-    const BlobId id = *store->Put("hello");
+    const BlobId id = *PutBlob(*store, "hello");
     const timespec past[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     ASSERT_EQ(utimensat(AT_FDCWD, store->PathOf(id.digest).c_str(), past, 0), 0);
     std::thread remover([&] { EXPECT_OK(store->RemoveUnused(id, Before())); });
@@ -272,7 +274,7 @@ TEST_F(BlobStoreTest, WhatIsUsedMeanwhileIsNotRemoved) {
 }
 
 TEST_F(BlobStoreTest, WhatACrashTookAwayIsPutBack) {
-  const BlobId id = *Open()->Put("hello");
+  const BlobId id = *PutBlob(*Open(), "hello");
   const std::string path = Open()->PathOf(id.digest);
   std::filesystem::rename(path, dir_ / ("blobs/incoming/removed." + id.digest.Hex()));
   std::ofstream(dir_ / "blobs/incoming/removed.nonsense") << "x";

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/rng.h"
 #include "server/store/sqlite/job_store.h"
+#include "tests/server/support/bytes_of.h"
 #include "tests/server/support/fake_clock.h"
 #include "tests/server/support/memory_job_store.h"
 #include "tests/support/status_matchers.h"
@@ -24,6 +25,7 @@ using jobs::Job;
 using jobs::JobState;
 using jobs::JobStore;
 using jobs::JobTransaction;
+using testing::BytesOf;
 using testing::FakeClock;
 using testing::TempDir;
 
@@ -166,6 +168,34 @@ TEST_P(JobStoreTest, BlobsThatJobsNeedOrMadeAreReferredTo) {
   Put(*store_, job);
   EXPECT_TRUE(*store_->IsWanted(BlobId::Of("made"), "b", 50));
   EXPECT_FALSE(*store_->IsWanted(BlobId::Of("made"), "b", 51));
+}
+
+TEST_P(JobStoreTest, BytesOfAClientAreThoseOfItsDistinctBlobs) {
+  Job first = MakeJob("first"), second = MakeJob("second"), other = MakeJob("other");
+  first.client = second.client = "a";
+  other.client = "b";
+  for (Job* const job : {&first, &second, &other}) {
+    job->spec.model.external_files["w"] = BlobId::Of("weights");
+    Put(*store_, *job);
+  }
+  const auto bytes = [&](const char* client) { return BytesOf(*store_, client); };
+  EXPECT_EQ(bytes("a"), 5 + 6 + 7);
+  EXPECT_EQ(bytes("b"), 5 + 7);
+  EXPECT_EQ(bytes("c"), 0);
+  ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
+    const BlobId blobs[] = {BlobId::Of("new"), BlobId::Of("new"), BlobId::Of("first")};
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t to_a, transaction.BytesNewTo("a", blobs));
+    EXPECT_EQ(to_a, 3);
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t to_b, transaction.BytesNewTo("b", blobs));
+    EXPECT_EQ(to_b, 3 + 5);
+    return transaction.Remove("second");
+  }));
+  EXPECT_EQ(bytes("a"), 5 + 7);
+  first.client = "b";
+  first.sequence = 5;  // It was back in the queue.
+  Put(*store_, first);
+  EXPECT_EQ(bytes("a"), 0);
+  EXPECT_EQ(bytes("b"), 5 + 5 + 7);
 }
 
 TEST_P(JobStoreTest, UnusedAndOverdueJobsAreFound) {

@@ -13,6 +13,7 @@
 
 #include "core/base/reason.h"
 #include "server/store/disk/blob_store.h"
+#include "tests/server/support/made_blobs.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::HasReason;
+using testing::PutBlob;
 using testing::StatusIs;
 using testing::TempDir;
 
@@ -60,7 +62,7 @@ TEST_F(OutboxTest, WhatIsPutIsInTheStoreWhenItWasTaken) {
 }
 
 TEST_F(OutboxTest, WhatWasReadAndIsPutNeedsNoFile) {
-  const BlobId id = *store_->Put("model");
+  const BlobId id = *PutBlob(*store_, "model");
   ASSERT_OK_AND_ASSIGN(const auto model, outbox_->Open(id));
   EXPECT_EQ(*outbox_->Put(model->bytes()), id);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
@@ -68,7 +70,7 @@ TEST_F(OutboxTest, WhatWasReadAndIsPutNeedsNoFile) {
 }
 
 TEST_F(OutboxTest, WhatIsDamagedIsToldAndStays) {
-  const BlobId id = *store_->Put("model");
+  const BlobId id = *PutBlob(*store_, "model");
   std::ofstream(store_->PathOf(id.digest)) << "nodel";
   EXPECT_THAT(outbox_->Open(id), HasReason(Reason::kBlobCorrupt));
   EXPECT_THAT(damaged_, ElementsAre(id));
@@ -91,7 +93,7 @@ TEST_F(OutboxTest, OnlyTheBytesOfTheDigestAreTaken) {
 }
 
 TEST_F(OutboxTest, ABlobOfTheStoreIsNotReplaced) {
-  const BlobId id = *store_->Put("right");
+  const BlobId id = *PutBlob(*store_, "right");
   Forge(id, "wrong");
   EXPECT_OK(store_->Take(folder_, id));
   ASSERT_OK_AND_ASSIGN(const auto blob, store_->Open(id));

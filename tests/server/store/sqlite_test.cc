@@ -9,8 +9,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "server/jobs/convert.h"
@@ -19,6 +21,7 @@
 #include "server/store/disk/data_directory.h"
 #include "server/store/sqlite/database.h"
 #include "server/store/sqlite/job_store.h"
+#include "tests/server/support/bytes_of.h"
 #include "tests/server/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -26,6 +29,7 @@
 namespace quotient::store {
 namespace {
 
+using testing::BytesOf;
 using testing::FakeClock;
 using testing::HasReason;
 using testing::StatusIs;
@@ -167,7 +171,101 @@ TEST(SqliteTest, ADatabaseOfAnOlderVersionIsTakenOver) {
       EXPECT_EQ(found.has_value() ? found->id : "none", "done");
       return absl::OkStatus();
     }));
+    EXPECT_EQ(BytesOf(*store, ""), 5 + 4 + 2 + 2 + 5) << "of no known client";
   }
+}
+
+// What version 3 has besides, which wrote the same records.
+constexpr char kSinceVersion1[] = R"sql(
+CREATE TABLE job_index (
+  number INTEGER PRIMARY KEY REFERENCES job (number),
+  state TEXT NOT NULL,
+  action_key TEXT NOT NULL,
+  reusable INTEGER NOT NULL,
+  joinable INTEGER NOT NULL,
+  client TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  graph TEXT NOT NULL,
+  create_ms INTEGER NOT NULL,
+  start_by_ms INTEGER NOT NULL,
+  use_ms INTEGER NOT NULL
+) STRICT;
+DROP INDEX job_by_state;
+DROP INDEX job_by_action_key;
+CREATE INDEX job_by_state ON job_index (state, number);
+CREATE INDEX job_by_action_key ON job_index (action_key, reusable, number);
+CREATE INDEX job_queue ON job_index (client, rank, number) WHERE state = 'QUEUED';
+CREATE INDEX job_overdue ON job_index (start_by_ms) WHERE start_by_ms > 0;
+CREATE INDEX job_by_use ON job_index (use_ms) WHERE use_ms > 0;
+CREATE INDEX job_by_client ON job_index (client, number);
+CREATE INDEX job_by_graph ON job_index (graph, number);
+CREATE TABLE job_blob (
+  sha256 TEXT NOT NULL,
+  job_id TEXT NOT NULL REFERENCES job (id),
+  PRIMARY KEY (sha256, job_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_blob_by_job ON job_blob (job_id);
+ALTER TABLE submission ADD COLUMN takes_early INTEGER NOT NULL DEFAULT 0;
+PRAGMA user_version = 3;
+)sql";
+
+void AddJobOfVersion3(Database& database, const jobs::Job& job) {
+  const std::string bytes = jobs::ToProto(job, std::nullopt).SerializeAsString();
+  ASSERT_OK(database.Run(
+      "INSERT INTO job (id, state, action_key, lease_epoch, record) VALUES (?, '', '', 0, ?)",
+      {job.id, Bytes{bytes}}));
+  ASSERT_OK(database.Run(
+      "INSERT INTO job_index VALUES ((SELECT number FROM job WHERE id = ?), ?, '', 0, 0,"
+      " ?, 0, '', 1, 0, 0)",
+      {job.id, jobs::JobStateName(job.state), job.client}));
+  for (const BlobId& blob : jobs::BlobsOf(job)) {
+    const std::string sha256 = blob.digest.Hex();
+    ASSERT_OK(database.Run("INSERT OR IGNORE INTO job_blob VALUES (?, ?)", {sha256, job.id}));
+  }
+}
+
+jobs::Job JobOf(const std::string& id, const std::string& client, absl::string_view model) {
+  jobs::Job job{.id = id, .client = client, .sequence = 1, .create_ms = 1};
+  job.spec.model.graph = BlobId::Of(model);
+  return job;
+}
+
+TEST(SqliteTest, WhatIsStoredForClientsIsCountedInADatabaseOfVersion3) {
+  TempDir dir;
+  FakeClock clock;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto database,
+                         Database::Open(dir / "jobs.db", Database::Mode::kReadWrite));
+    ASSERT_OK(database->Execute(kVersion1));
+    ASSERT_OK(database->Execute(kSinceVersion1));
+    AddJobOfVersion3(*database, JobOf("a1", "a", "shared"));
+    jobs::Job done = JobOf("a2", "a", "shared");
+    done.state = jobs::JobState::kSucceeded;
+    done.result = jobs::JobResult{.model = BlobId::Of("made"),
+                                  .report_json = BlobId::Of("{}"),
+                                  .report_html = BlobId::Of("{}")};
+    AddJobOfVersion3(*database, done);
+    AddJobOfVersion3(*database, JobOf("b1", "b", "shared"));
+    AddJobOfVersion3(*database, JobOf("damaged", "b", "nobody else's"));
+    AddJobOfVersion3(*database, JobOf("damaged, too", "c", "shared"));
+    ASSERT_OK(
+        database->Run("UPDATE job SET record = ? WHERE id LIKE 'damaged%'", {Bytes{"damaged"}}));
+  }
+  for (int opened = 0; opened < 2; ++opened) {
+    ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+    EXPECT_EQ(BytesOf(*store, "a"), 6 + 4 + 2);
+    EXPECT_EQ(BytesOf(*store, "b"), 6) << "the size of the other file is not known";
+    EXPECT_EQ(BytesOf(*store, "c"), 6);
+  }
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+  for (const auto& [id, left_of_a] :
+       {std::pair("a1", 12), std::pair("damaged", 12), std::pair("damaged, too", 12),
+        std::pair("b1", 12), std::pair("a2", 0)}) {
+    ASSERT_OK(store->Write([&](jobs::JobTransaction& write) { return write.Remove(id); }));
+    EXPECT_EQ(BytesOf(*store, "a"), left_of_a) << id;
+  }
+  EXPECT_EQ(BytesOf(*store, "b"), 0);
+  EXPECT_EQ(BytesOf(*store, "c"), 0);
 }
 
 TEST(SqliteTest, ARecordThatCannotBeReadDoesNotKeepTheOthersFromBeingTakenOver) {
@@ -195,8 +293,9 @@ TEST(SqliteTest, ARecordThatCannotBeReadDoesNotKeepTheOthersFromBeingTakenOver) 
   }));
 }
 
-// Of three jobs, one runs and one waits whose record was damaged.
-TEST(SqliteTest, ARecordThatCannotBeReadKeepsNoOtherJobFromAnything) {
+// Of three jobs, one runs and one waits whose record is replaced by what `damage` makes of the job.
+// Expects that the third one is run and listed as if there were no other.
+void ExpectNoHarm(absl::FunctionRef<std::string(jobs::Job)> damage) {
   TempDir dir;
   FakeClock clock;
   ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
@@ -212,7 +311,11 @@ TEST(SqliteTest, ARecordThatCannotBeReadKeepsNoOtherJobFromAnything) {
   {
     ASSERT_OK_AND_ASSIGN(const auto database,
                          Database::Open(dir / "jobs.db", Database::Mode::kReadWrite));
-    ASSERT_OK(database->Run("UPDATE job SET record = ? WHERE id <> 'good'", {Bytes{"damaged"}}));
+    for (const char* const id : {"running", "waiting"}) {
+      ASSERT_OK_AND_ASSIGN(const auto job, store->Get(id));
+      const std::string record = damage(*job);
+      ASSERT_OK(database->Run("UPDATE job SET record = ? WHERE id = ?", {Bytes{record}, id}));
+    }
   }
   jobs::Ledger ledger(store.get());
   jobs::Dispatch dispatch(&ledger, &clock);
@@ -226,6 +329,35 @@ TEST(SqliteTest, ARecordThatCannotBeReadKeepsNoOtherJobFromAnything) {
     return true;
   }));
   EXPECT_EQ(listed, "good");
+}
+
+std::string RecordOf(const jobs::Job& job) {
+  return jobs::ToProto(job, std::nullopt).SerializeAsString();
+}
+
+TEST(SqliteTest, ARecordThatCannotBeReadKeepsNoOtherJobFromAnything) {
+  ExpectNoHarm([](const jobs::Job&) { return std::string("damaged"); });
+}
+
+TEST(SqliteTest, ARecordOfAnotherJobKeepsNoOtherJobFromAnything) {
+  ExpectNoHarm([](jobs::Job job) {
+    job.id = "good";
+    return RecordOf(job);
+  });
+}
+
+TEST(SqliteTest, ARecordInAnotherStateKeepsNoOtherJobFromAnything) {
+  ExpectNoHarm([](jobs::Job job) {
+    job.state = jobs::JobState::kCancelled;
+    return RecordOf(job);
+  });
+}
+
+TEST(SqliteTest, ARecordWithImpossibleNumbersKeepsNoOtherJobFromAnything) {
+  ExpectNoHarm([](jobs::Job job) {
+    job.sequence = INT64_MAX;
+    return RecordOf(job);
+  });
 }
 
 TEST(SqliteTest, WhatJobsAreSearchedByIsWrittenOnce) {

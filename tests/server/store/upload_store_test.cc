@@ -8,6 +8,7 @@
 
 #include "server/store/disk/blob_store.h"
 #include "tests/server/support/fake_clock.h"
+#include "tests/server/support/made_blobs.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -157,7 +158,7 @@ TEST_F(UploadStoreTest, IdsAreNotPaths) {
 }
 
 TEST_F(UploadStoreTest, WhatWasDamagedOnTheDiskIsTakenAgain) {
-  const BlobId id = *blobs_->Put("hello");
+  const BlobId id = *testing::PutBlob(*blobs_, "hello");
   std::ofstream(blobs_->PathOf(id.digest)) << "jello";
   Restart();
   const auto writer = MustResume(MustStart("hello"), 0);
@@ -214,6 +215,18 @@ TEST_F(UploadStoreTest, AnUploadOfAnOlderServerIsResumed) {
   const auto writer = MustResume(id, 2);
   ASSERT_OK(writer->Append("llo"));
   EXPECT_OK(writer->Finish());
+}
+
+TEST_F(UploadStoreTest, AStateOfImpossibleNumbersIsNone) {
+  const std::string id(20, 'a');
+  for (const char* const committed : {"6", "-1", "9223372036854775807"}) {
+    std::ofstream(dir_ / ("uploads/" + id)) << "hello";
+    std::ofstream(dir_ / ("uploads/" + id + ".state"))
+        << Digest::Of("hello").Hex() << " 5 " << committed << "\n";
+    Restart();
+    EXPECT_EQ(uploads_->Load().reserved_bytes, 0) << committed;
+    EXPECT_THAT(uploads_->CommittedOffset(id), StatusIs(absl::StatusCode::kNotFound)) << committed;
+  }
 }
 
 TEST_F(UploadStoreTest, UploadsAreNotTakenBeyondTheRoomThatIsThere) {

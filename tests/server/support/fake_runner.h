@@ -24,7 +24,8 @@ namespace quotient::testing {
 // Thread-safe.
 class FakeRunner : public worker::JobRunner {
  public:
-  explicit FakeRunner(jobs::BlobStore* blobs) : blobs_(*blobs) {}
+  // Reads the one and writes to the other; borrows both.
+  FakeRunner(jobs::BlobStore* blobs, jobs::BlobSink* made) : blobs_(*blobs), made_(*made) {}
 
   // Jobs run through from now on, or wait again.
   void Release() {
@@ -79,9 +80,9 @@ class FakeRunner : public worker::JobRunner {
                            .engine_version = "engine 1",
                            .device_fingerprint = job.device_fingerprint,
                            .stopped_early = token.finishing()};
-    QUOTIENT_ASSIGN_OR_RETURN(result.model, blobs_.Put(model->bytes()));
-    QUOTIENT_ASSIGN_OR_RETURN(result.report_json, blobs_.Put("{}\n"));
-    QUOTIENT_ASSIGN_OR_RETURN(result.report_html, blobs_.Put("<html></html>\n"));
+    QUOTIENT_ASSIGN_OR_RETURN(result.model, made_.Put(model->bytes()));
+    QUOTIENT_ASSIGN_OR_RETURN(result.report_json, made_.Put("{}\n"));
+    QUOTIENT_ASSIGN_OR_RETURN(result.report_html, made_.Put("<html></html>\n"));
     return result;
   }
 
@@ -108,6 +109,10 @@ class FakeRunner : public worker::JobRunner {
                                 absl::StrCat(job.spec.options.seed)};
   }
 
+  absl::StatusOr<worker::Replay> Replay(const jobs::Job& job, IsWanted /*is_wanted*/) override {
+    return worker::Replay{job.result->model, job.spec.model.graph == job.result->model, 3};
+  }
+
  private:
   // The token has no way of waking anybody, so it is looked at now and then.
   absl::Status Wait(const CancelToken& token) {
@@ -120,6 +125,7 @@ class FakeRunner : public worker::JobRunner {
   }
 
   jobs::BlobStore& blobs_;
+  jobs::BlobSink& made_;
   mutable absl::Mutex mutex_;
   bool released_ ABSL_GUARDED_BY(mutex_) = false;
   int runs_ ABSL_GUARDED_BY(mutex_) = 0;

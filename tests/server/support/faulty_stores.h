@@ -83,24 +83,18 @@ class FaultyJobStore : public jobs::JobStore {
   Fault& fault_;
 };
 
-// A blob store that may take nothing. Borrows both.
-class FaultyBlobStore : public jobs::BlobStore {
+// Takes blobs or, at times, none. Borrows both.
+class FaultyBlobSink : public jobs::BlobSink {
  public:
-  FaultyBlobStore(jobs::BlobStore* store, Fault* fault) : store_(*store), fault_(*fault) {}
+  FaultyBlobSink(jobs::BlobSink* sink, Fault* fault) : sink_(*sink), fault_(*fault) {}
 
-  absl::StatusOr<bool> Contains(const BlobId& id) override { return store_.Contains(id); }
-  absl::StatusOr<bool> Use(const BlobId& id) override { return store_.Use(id); }
-  absl::Status Verify(const BlobId& id) override { return store_.Verify(id); }
-  absl::StatusOr<std::shared_ptr<const jobs::Blob>> Open(const BlobId& id) override {
-    return store_.Open(id);
-  }
   absl::StatusOr<BlobId> Put(absl::string_view bytes) override {
     if (absl::Status status = fault_.Strike(); !status.ok()) return status;
-    return store_.Put(bytes);
+    return sink_.Put(bytes);
   }
 
  private:
-  jobs::BlobStore& store_;
+  jobs::BlobSink& sink_;
   Fault& fault_;
 };
 

@@ -106,7 +106,8 @@ class ServerTest : public QueueTest {
                                .large = {.count = 4, .per_peer = 2, .spared_idle_ms = 100},
                                .reflection = {.count = 4, .per_peer = 2, .spared_idle_ms = 100}},
                               &clock_};
-  FakeRunner runner_{blobs_.get()};
+  DiskBlobSink made_{blobs_.get()};
+  FakeRunner runner_{blobs_.get(), &made_};
   worker::StorageGate storage_{{},
                                {.clock = &clock_,
                                 .probe = [this](int64_t bytes) { return blobs_->Probe(bytes); },

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/digest.h"
 
 namespace quotient::store {
 namespace {
@@ -55,6 +57,22 @@ bool Accepts(const jobs::JobFilter& filter, const Job& job) {
          job.create_ms > filter.created_after_ms && job.create_ms < filter.created_before_ms;
 }
 
+// The blobs to which jobs of the client refer, by their digests.
+std::map<Digest, int64_t> BlobsOfClient(const Content& content, absl::string_view client) {
+  std::map<Digest, int64_t> blobs;
+  for (const auto& [number, job] : content.jobs) {
+    if (job.client != client) continue;
+    for (const BlobId& blob : BlobsOf(job)) blobs.emplace(blob.digest, blob.size_bytes);
+  }
+  return blobs;
+}
+
+int64_t SumOf(const std::map<Digest, int64_t>& blobs) {
+  int64_t bytes = 0;
+  for (const auto& [digest, size] : blobs) bytes += size;
+  return bytes;
+}
+
 std::optional<Job> Copy(const Job* job) {
   return job == nullptr ? std::nullopt : std::optional<Job>(*job);
 }
@@ -95,6 +113,18 @@ class MemoryTransaction : public jobs::JobTransaction {
     return static_cast<int>(std::ranges::count_if(content_.jobs, [&](const auto& entry) {
       return entry.second.state == JobState::kQueued && entry.second.client == client;
     }));
+  }
+
+  absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
+    return SumOf(BlobsOfClient(content_, client));
+  }
+
+  absl::StatusOr<int64_t> BytesNewTo(absl::string_view client,
+                                     std::span<const BlobId> blobs) override {
+    std::map<Digest, int64_t> all = BlobsOfClient(content_, client);
+    const int64_t before = SumOf(all);
+    for (const BlobId& blob : blobs) all.emplace(blob.digest, blob.size_bytes);
+    return SumOf(all) - before;
   }
 
   // Here all records can be read.

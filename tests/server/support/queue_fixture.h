@@ -19,6 +19,7 @@
 #include "server/store/disk/blob_store.h"
 #include "server/store/disk/checkpoint_store.h"
 #include "tests/server/support/fake_clock.h"
+#include "tests/server/support/made_blobs.h"
 #include "tests/server/support/memory_job_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -71,7 +72,8 @@ class QueueTest : public ::testing::Test {
             .clock = &clock_,
             .engine_version = engine_version_,
             .new_id = [this] { return absl::StrCat("id", ++last_id_); },
-            .identify = [this](const optimize::Options& options) { return Identify(options); }});
+            .identify = [this](const optimize::Options& options) { return Identify(options); },
+            .on_refusal = [this](const absl::Status& why) { refusals_.push_back(why); }});
   }
 
   // This machine has the device "cpu", which "auto" stands for. Nothing that is measured is there
@@ -85,12 +87,16 @@ class QueueTest : public ::testing::Test {
                                     fingerprint_};
   }
 
+  BlobId MustPut(absl::string_view bytes) {
+    const absl::StatusOr<BlobId> id = PutBlob(*blobs_, bytes);
+    EXPECT_OK(id);
+    return *id;
+  }
+
   jobs::SubmitRequest Request(absl::string_view model, const std::string& request_id = "") {
-    auto graph = blobs_->Put(model);
-    EXPECT_OK(graph);
     jobs::SubmitRequest request{.request_id = request_id};
     request.spec.model_name = "m.onnx";
-    request.spec.model.graph = *graph;
+    request.spec.model.graph = MustPut(model);
     return request;
   }
 
@@ -130,7 +136,7 @@ class QueueTest : public ::testing::Test {
 
   // A result whose blobs are there.
   jobs::JobResult SomeResult() {
-    const BlobId blob = *blobs_->Put("result");
+    const BlobId blob = MustPut("result");
     return {.outcome = report::Outcome::kImproved,
             .model = blob,
             .report_json = blob,
@@ -146,6 +152,7 @@ class QueueTest : public ::testing::Test {
   std::string engine_version_ = "engine 1";
   std::string fingerprint_ = "cpu; a core; oneDNN 1.0";
   absl::Status no_device_;
+  std::vector<absl::Status> refusals_;  // Of submissions, in their order.
   jobs::AdmissionLimits limits_{.max_queued = 3};
   std::unique_ptr<store::DiskBlobStore> blobs_;
   std::unique_ptr<jobs::CheckpointStore> checkpoint_store_;

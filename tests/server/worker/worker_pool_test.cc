@@ -10,9 +10,10 @@ namespace quotient::worker {
 namespace {
 
 using jobs::JobState;
+using ::quotient::testing::DiskBlobSink;
 using ::quotient::testing::FakeRunner;
 using ::quotient::testing::Fault;
-using ::quotient::testing::FaultyBlobStore;
+using ::quotient::testing::FaultyBlobSink;
 using ::quotient::testing::FaultyJobStore;
 using ::quotient::testing::HasReason;
 using ::quotient::testing::LogCapture;
@@ -64,8 +65,9 @@ class WorkerPoolTest : public QueueTest {
   }
 
   Fault fault_;
-  FaultyBlobStore faulty_blobs_{blobs_.get(), &fault_};
-  FakeRunner runner_{&faulty_blobs_};
+  DiskBlobSink made_{blobs_.get()};
+  FaultyBlobSink faulty_made_{&made_, &fault_};
+  FakeRunner runner_{blobs_.get(), &faulty_made_};
   absl::Notification failed_;
   absl::Mutex storage_mutex_;
   bool up_ ABSL_GUARDED_BY(storage_mutex_) = true;

@@ -1,0 +1,161 @@
+#include "server/store/sqlite/client_bytes.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "core/base/digest.h"
+#include "core/base/status_macros.h"
+#include "server/store/sqlite/records.h"
+
+namespace quotient::store {
+namespace {
+
+// No file is as large as that, but a damaged record may say so, and sums must not overflow.
+constexpr int64_t kMostBlobBytes = int64_t{1} << 46;
+
+int64_t CountedBytes(const BlobId& blob) { return std::min(blob.size_bytes, kMostBlobBytes); }
+
+// The client for whom the job counts now.
+absl::StatusOr<std::optional<std::string>> CountedFor(Database& database,
+                                                      absl::string_view job_id) {
+  std::optional<std::string> client;
+  QUOTIENT_RETURN_IF_ERROR(
+      database.Run("SELECT client FROM job_index JOIN job USING (number) WHERE id = ?", {job_id},
+                   [&](const Row& row) {
+                     client = row.Text(0);
+                     return absl::OkStatus();
+                   }));
+  return client;
+}
+
+// The blobs of the job that are not in job_blob yet, each of them once.
+absl::StatusOr<std::vector<BlobId>> BlobsToAdd(Database& database, const jobs::Job& job) {
+  absl::flat_hash_set<std::string> present;
+  QUOTIENT_RETURN_IF_ERROR(
+      database.Run("SELECT sha256 FROM job_blob WHERE job_id = ?", {job.id}, [&](const Row& row) {
+        present.insert(row.Text(0));
+        return absl::OkStatus();
+      }));
+  std::vector<BlobId> blobs;
+  for (const BlobId& blob : jobs::BlobsOf(job)) {
+    if (present.insert(blob.digest.Hex()).second) blobs.push_back(blob);
+  }
+  return blobs;
+}
+
+absl::StatusOr<bool> HasBlob(Database& database, absl::string_view client, const BlobId& blob) {
+  bool has = false;
+  QUOTIENT_RETURN_IF_ERROR(database.Run("SELECT 1 FROM client_blob WHERE client = ? AND sha256 = ?",
+                                        {client, blob.digest.Hex()}, [&](const Row& /*row*/) {
+                                          has = true;
+                                          return absl::OkStatus();
+                                        }));
+  return has;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> IsCounted(Database& database, const jobs::Job& job) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<std::string> client, CountedFor(database, job.id));
+  return client == job.client;
+}
+
+absl::Status AddBlobs(Database& database, const jobs::Job& job) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<BlobId> blobs, BlobsToAdd(database, job));
+  if (blobs.empty()) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t added, BytesNewToClient(database, job.client, blobs));
+  QUOTIENT_RETURN_IF_ERROR(PutBlobs(database, job.id, blobs));
+  for (const BlobId& blob : blobs) {
+    QUOTIENT_RETURN_IF_ERROR(
+        database.Run("INSERT INTO client_blob (client, sha256, bytes, jobs) VALUES (?, ?, ?, 1)"
+                     " ON CONFLICT (client, sha256) DO UPDATE SET jobs = jobs + 1",
+                     {job.client, blob.digest.Hex(), CountedBytes(blob)}));
+  }
+  if (added == 0) return absl::OkStatus();
+  return database.Run(
+      "INSERT INTO client_total (client, bytes) VALUES (?1, ?2)"
+      " ON CONFLICT (client) DO UPDATE SET bytes = bytes + ?2",
+      {job.client, added});
+}
+
+#define QUOTIENT_BLOBS_OF_JOB \
+  " WHERE client = ?1 AND sha256 IN (SELECT sha256 FROM job_blob WHERE job_id = ?2)"
+
+absl::Status Discount(Database& database, absl::string_view job_id) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<std::string> client, CountedFor(database, job_id));
+  if (!client.has_value()) return absl::OkStatus();
+  int64_t removed = 0;
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
+      "SELECT COALESCE(SUM(bytes), 0) FROM client_blob" QUOTIENT_BLOBS_OF_JOB " AND jobs = 1",
+      {*client, job_id}, [&](const Row& row) {
+        removed = row.Int(0);
+        return absl::OkStatus();
+      }));
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
+      "DELETE FROM client_blob" QUOTIENT_BLOBS_OF_JOB " AND jobs = 1", {*client, job_id}));
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
+      "UPDATE client_blob SET jobs = jobs - 1" QUOTIENT_BLOBS_OF_JOB, {*client, job_id}));
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
+      "UPDATE client_total SET bytes = bytes - ?2 WHERE client = ?1", {*client, removed}));
+  return database.Run("DELETE FROM client_total WHERE client = ? AND bytes = 0", {*client});
+}
+
+absl::Status RemoveBlobs(Database& database, absl::string_view job_id) {
+  QUOTIENT_RETURN_IF_ERROR(Discount(database, job_id));
+  return database.Run("DELETE FROM job_blob WHERE job_id = ?", {job_id});
+}
+
+absl::StatusOr<int64_t> BytesOfClient(Database& database, absl::string_view client) {
+  int64_t bytes = 0;
+  QUOTIENT_RETURN_IF_ERROR(database.Run("SELECT bytes FROM client_total WHERE client = ?", {client},
+                                        [&](const Row& row) {
+                                          bytes = row.Int(0);
+                                          return absl::OkStatus();
+                                        }));
+  return bytes;
+}
+
+absl::StatusOr<int64_t> BytesNewToClient(Database& database, absl::string_view client,
+                                         std::span<const BlobId> blobs) {
+  int64_t bytes = 0;
+  absl::flat_hash_set<Digest> seen;
+  for (const BlobId& blob : blobs) {
+    if (!seen.insert(blob.digest).second) continue;
+    QUOTIENT_ASSIGN_OR_RETURN(const bool has, HasBlob(database, client, blob));
+    if (!has) bytes += CountedBytes(blob);
+  }
+  return bytes;
+}
+
+absl::Status CountAllJobs(Database& database) {
+  QUOTIENT_RETURN_IF_ERROR(
+      database.Execute("CREATE TABLE blob_size (sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL)"
+                       " STRICT, WITHOUT ROWID"));
+  // Only records have sizes. Of a job whose record cannot be read they are 0, unless another job
+  // has the same files.
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
+      "SELECT " QUOTIENT_JOB_COLUMNS " FROM job", {}, [&](const Row& row) -> absl::Status {
+        const absl::StatusOr<jobs::Job> job = ReadJob(row);
+        if (!job.ok()) return absl::OkStatus();
+        for (const BlobId& blob : jobs::BlobsOf(*job)) {
+          QUOTIENT_RETURN_IF_ERROR(
+              database.Run("INSERT OR IGNORE INTO blob_size (sha256, bytes) VALUES (?, ?)",
+                           {blob.digest.Hex(), CountedBytes(blob)}));
+        }
+        return absl::OkStatus();
+      }));
+  return database.Execute(
+      "INSERT INTO client_blob (client, sha256, bytes, jobs)"
+      " SELECT client, sha256, COALESCE(bytes, 0), 1"
+      " FROM job_index JOIN job USING (number) JOIN job_blob ON job_id = job.id"
+      " LEFT JOIN blob_size USING (sha256) WHERE TRUE"
+      " ON CONFLICT (client, sha256) DO UPDATE SET jobs = jobs + 1;"
+      "INSERT INTO client_total (client, bytes)"
+      " SELECT client, SUM(bytes) FROM client_blob GROUP BY client HAVING SUM(bytes) > 0;"
+      "DROP TABLE blob_size");
+}
+
+}  // namespace quotient::store
