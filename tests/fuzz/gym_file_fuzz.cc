@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/extract/extract.h"
 #include "core/extract/several.h"
+#include "tests/fuzz/understood.h"
 #include "tests/support/egraph/gym_file.h"
 
 namespace {
@@ -87,6 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
           parsed.status());
     return 0;
   }
+  testing::NoteUnderstood();
   const extract::Problem problem = parsed->problem();
   if (problem.graph.enode_bound() <= kMaxENodes) ExtractAndCheck(problem);
   return 0;

@@ -8,6 +8,7 @@
 
 #include "core/egraph/matcher.h"
 #include "core/egraph/pattern.h"
+#include "tests/fuzz/understood.h"
 #include "tests/support/egraph/apply_all.h"
 #include "tests/support/egraph/state_image.h"
 #include "tests/support/egraph/symbol_domain.h"
@@ -66,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   const auto rules = quotient::egraph::CompileRules(text, vocabulary);
   if (!rules.ok()) return 0;
+  quotient::testing::NoteUnderstood();
   std::vector<const quotient::egraph::Rule*> pointers;
   for (const auto& rule : *rules) pointers.push_back(rule.get());
   quotient::egraph::Matcher matcher(table, pointers);
