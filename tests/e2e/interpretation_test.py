@@ -210,6 +210,15 @@ class InterpretationTest(harness.TestCase):
         self.assertEqual([i.name for i in frozen.graph.input], ["x"])
         self.assertTrue(any("--freeze-initializers" in note for note in report["notes"]))
 
+    def test_an_input_without_a_shape_is_no_reason_to_refuse(self):
+        proto = models.model([helper.make_node("Relu", ["x"], ["y"])], [models.value("x", None)],
+                             [models.value("y", None)])
+        onnx.save(proto, self.folder / "shapeless.onnx")
+        for shape in ([], ["--shape", "x=2,3"]):
+            result = self.quotient("optimize", "shapeless.onnx", "-o", "out.onnx", "--local",
+                                   "--budget", "1s", *shape)
+            self.assert_code(result, 0)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,37 +1,20 @@
 """What operators see: metrics that Prometheus accepts, addresses, start and stop."""
 
 import json
-import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import time
 import unittest
-import urllib.error
-import urllib.parse
-import urllib.request
 
 import onnx
 
 import harness
 import models
-
-# prometheus and promtool are installed beside the tests' Python.
-TOOLS = pathlib.Path(os.environ["QUOTIENT_PYTHON"]).parent
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
+from prometheus import TOOLS, Prometheus, metrics_address
 
 class OperationsTest(harness.TestCase):
-    def metrics_url(self, server):
-        return re.search(r"metrics on (\S+)", server.log.read_text())[1]
-
     def promtool_accepts(self, page):
         check = subprocess.run([TOOLS / "promtool", "check", "metrics"], input=page, text=True,
                                capture_output=True, timeout=60, check=False)
@@ -108,31 +91,9 @@ class OperationsTest(harness.TestCase):
 
     def test_prometheus_scrapes_it(self):
         server = self.serve("--metrics-listen", "127.0.0.1:0")
-        target = urllib.parse.urlparse(self.metrics_url(server)).netloc
-        config = {"global": {"scrape_interval": "1s"},
-                  "scrape_configs": [{"job_name": "quotient",
-                                      "static_configs": [{"targets": [target]}]}]}
-        (self.folder / "prometheus.yml").write_text(json.dumps(config))
-        address = f"127.0.0.1:{free_port()}"
-        with open(self.folder / "prometheus.log", "wb") as log:
-            prometheus = subprocess.Popen(
-                [TOOLS / "prometheus", f"--config.file={self.folder}/prometheus.yml",
-                 f"--storage.tsdb.path={self.folder}/tsdb", f"--web.listen-address={address}"],
-                stderr=log)
-        self.addCleanup(prometheus.wait)
-        self.addCleanup(prometheus.kill)
-        url = f"http://{address}/api/v1/query?query=quotient_ready"
-        deadline = time.monotonic() + harness.PATIENCE_SECONDS
-        samples = []
-        while not samples:
-            self.assertLess(time.monotonic(), deadline)
-            try:
-                with urllib.request.urlopen(url, timeout=30) as answer:
-                    samples = json.load(answer)["data"]["result"]
-            except (urllib.error.URLError, ConnectionError):
-                pass  # Prometheus is not up yet
-            time.sleep(0.2)
-        self.assertEqual(samples[0]["value"][1], "1")
+        prometheus = Prometheus(self, {"quotient": [metrics_address(server)]})
+        labels, value = prometheus.wait_for("quotient_ready")[0]
+        self.assertEqual((labels["job"], value), ("quotient", 1))
 
     def test_the_port_file_comes_and_goes(self):
         server = self.serve()

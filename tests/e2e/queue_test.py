@@ -111,6 +111,24 @@ class QueueTest(harness.TestCase):
         self.assertTrue(again.json()["same"])
         self.assert_code(self.quotient("verify", "jobs/none"), 2, "JOB_NOT_FOUND")
 
+    def test_a_result_is_made_again_from_its_journal(self):
+        self.serve()
+        job = self.submit("m0.onnx", *SHORT)
+        self.assert_code(self.quotient("watch", job), 0)
+        again = self.quotient("replay", job, "--json")
+        self.assert_code(again, 0)
+        self.assertTrue(again.json()["is_result"])
+        self.assert_code(self.quotient("replay", "jobs/none"), 2, "JOB_NOT_FOUND")
+        # The same here, from the files that the server has.
+        self.assert_code(self.quotient("result", job, "-o", "fast.onnx", "--journal", "fast.journal"), 0)
+        self.assert_code(self.quotient("replay", "m0.onnx", "fast.journal", "-o", "again.onnx"), 0)
+        self.assertEqual((self.folder / "again.onnx").read_bytes(), (self.folder / "fast.onnx").read_bytes())
+        self.assert_code(self.quotient("replay", "m1.onnx", "fast.journal"), 1, "JOURNAL_INVALID")
+        text = (self.folder / "fast.journal").read_text()
+        (self.folder / "damaged.journal").write_text(text.replace("engine", "Engine"))
+        self.assert_code(self.quotient("replay", "m0.onnx", "damaged.journal"), 1, "JOURNAL_INVALID")
+        self.assert_code(self.quotient("replay", "m0.onnx", "no.journal"), 2, "OPTION_INVALID")
+
     def test_a_deleted_job_is_gone(self):
         self.serve()
         job = self.submit("m0.onnx", *SHORT)
@@ -171,6 +189,23 @@ class QueueTest(harness.TestCase):
         self.assert_code(self.quotient("submit", "m1.onnx", *SHORT), 4, "QUOTA_JOBS")
         self.submit("m0.onnx", *SHORT)  # Joins the job that waits.
         self.assert_code(self.quotient("cancel", blocker), 0)
+
+    def test_one_machine_cannot_fill_the_disk(self):
+        limit = (self.folder / "m1.onnx").stat().st_size
+        server = self.serve("--max-bytes-per-client", str(limit), "--metrics-listen", "127.0.0.1:0")
+        job = self.submit("m0.onnx", *SHORT)
+        self.assert_code(self.quotient("watch", job), 0)
+        refused = self.quotient("submit", "m1.onnx", *SHORT)
+        self.assert_code(refused, 4, "QUOTA_BYTES")
+        self.assertIn(f"would add {limit}, and the limit is {limit}; delete jobs", refused.err)
+        self.assertEqual(self.submit("m0.onnx", *SHORT), job)  # Found by its content.
+        self.assertIn('quotient_jobs_refused_total{reason="QUOTA_BYTES"} 1\n', server.metrics())
+        self.assert_code(self.quotient("validate", "m1.onnx"), 0)
+        server.kill()
+        server.start()
+        self.assert_code(self.quotient("submit", "m1.onnx", *SHORT), 4, "QUOTA_BYTES")
+        self.assert_code(self.quotient("delete", job), 0)
+        self.submit("m1.onnx", *SHORT)
 
     def blobs(self):
         folder = self.folder / "data" / "blobs"

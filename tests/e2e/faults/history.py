@@ -5,6 +5,7 @@ it that breaks a promise. Clients add what they were told, since an acknowledged
 is the worst of all.
 """
 
+import collections
 import dataclasses
 import hashlib
 import pathlib
@@ -42,6 +43,10 @@ class History:
     submissions: dict  # By the request's id: the job's.
     leases: dict  # By the job's id: the epoch.
     blobs: set  # (digest, job) that are needed.
+    counted: dict  # By (client, digest): (bytes, jobs) as the sums for quotas have it.
+    totals: dict  # By a client: bytes.
+    clients: dict  # By the job's id: whose it is.
+    sizes: dict  # By a digest: bytes of the file of that name.
     present: dict  # By a digest: whether the file of that name has that content.
 
 
@@ -60,18 +65,24 @@ def read(data):
     data = pathlib.Path(data)
     with sqlite3.connect(f"file:{data / 'quotient.db'}?mode=ro", uri=True) as database:
         jobs = database.execute(
-            "SELECT job.id, job_index.state, job.lease_epoch FROM job JOIN job_index USING (number)").fetchall()
+            "SELECT job.id, job_index.state, job.lease_epoch, client FROM job JOIN job_index USING (number)").fetchall()
         transitions = database.execute(
             "SELECT job_id, sequence, time_ms, from_state, to_state, reason FROM job_transition "
             "ORDER BY job_id, sequence").fetchall()
         submissions = database.execute("SELECT request_id, job_id FROM submission").fetchall()
         leases = database.execute("SELECT job_id, epoch FROM job_lease").fetchall()
         blobs = database.execute("SELECT sha256, job_id FROM job_blob").fetchall()
-    present = {}
+        counted = database.execute("SELECT client, sha256, bytes, jobs FROM client_blob").fetchall()
+        totals = database.execute("SELECT client, bytes FROM client_total").fetchall()
+    present, sizes = {}, {}
     for path in (data / "blobs").glob("??/??/*"):
-        present[path.name] = hashlib.sha256(path.read_bytes()).hexdigest() == path.name
-    return History({job: state for job, state, _ in jobs}, {job: epoch for job, _, epoch in jobs},
-                   [Transition(*row) for row in transitions], dict(submissions), dict(leases), set(blobs), present)
+        content = path.read_bytes()
+        present[path.name] = hashlib.sha256(content).hexdigest() == path.name
+        sizes[path.name] = len(content)
+    return History({job: state for job, state, _, _ in jobs}, {job: epoch for job, _, epoch, _ in jobs},
+                   [Transition(*row) for row in transitions], dict(submissions), dict(leases), set(blobs),
+                   {(client, digest): (size, count) for client, digest, size, count in counted}, dict(totals),
+                   {job: client for job, _, _, client in jobs}, sizes, present)
 
 
 def anomalies(history, told=Told(), damaged=frozenset()):
@@ -87,6 +98,7 @@ def anomalies(history, told=Told(), damaged=frozenset()):
         found += [f"{job}: {text}" for text in anomalies_of_job(history, job, steps)]
     found += anomalies_of_clients(history, told)
     found += anomalies_of_watchers(history, told)
+    found += anomalies_of_sums(history)
     for digest, job in sorted(history.blobs):
         if not history.present.get(digest) and job not in damaged:
             found.append(f"{job}: the blob {digest} is lost or damaged")
@@ -140,6 +152,21 @@ def anomalies_of_watchers(history, told):
         for step in seen:
             if step.job in history.states and known.get((step.job, step.sequence)) != step:
                 yield f"{step.job}: a watcher saw {step}, which is not in the log"
+
+
+def anomalies_of_sums(history):
+    expected = collections.Counter(
+        (history.clients[job], digest) for digest, job in history.blobs if job in history.clients)
+    counts = {key: count for key, (_, count) in history.counted.items()}
+    if counts != expected:
+        yield f"the blobs of clients are counted as {counts}, but they are {dict(expected)}"
+    totals = collections.Counter()
+    for (client, digest), (size, _) in history.counted.items():
+        totals[client] += size
+        if history.present.get(digest) and size != history.sizes[digest]:
+            yield f"the blob {digest} counts with {size} bytes"
+    if history.totals != {client: total for client, total in totals.items() if total}:
+        yield f"the sums of clients are {history.totals}, but they should be {dict(totals)}"
 
 
 def unfinished(history):

@@ -20,7 +20,8 @@ def sound():
     waiting = steps("b", ("QUEUED", "QUEUED", "submitted"))
     return history.History(states={"a": "SUCCEEDED", "b": "QUEUED"}, epochs={"a": 2, "b": 0},
                            transitions=ended + waiting, submissions={"r1": "a", "r2": "b"}, leases={},
-                           blobs={(DIGEST, "a")}, present={DIGEST: True})
+                           blobs={(DIGEST, "a")}, counted={("c", DIGEST): (7, 1)}, totals={"c": 7},
+                           clients={"a": "c", "b": "c"}, sizes={DIGEST: 7}, present={DIGEST: True})
 
 
 class HistoryTest(unittest.TestCase):
@@ -104,6 +105,15 @@ class HistoryTest(unittest.TestCase):
         broken = dataclasses.replace(sound(), present={DIGEST: False})
         self.assert_found(broken, f"a: the blob {DIGEST}")
         self.assertEqual(history.anomalies(broken, damaged={"a"}), [])
+
+    def test_sums_that_are_wrong(self):
+        for broken, words in (({"counted": {}}, "are counted as {}"),
+                              ({"counted": {("c", DIGEST): (7, 2)}}, "are counted as"),
+                              ({"clients": {"a": "d", "b": "c"}}, "are counted as"),
+                              ({"sizes": {DIGEST: 8}}, f"the blob {DIGEST} counts with 7 bytes"),
+                              ({"totals": {}}, "the sums of clients are {}"),
+                              ({"totals": {"c": 7, "d": 1}}, "the sums of clients are")):
+            self.assert_found(dataclasses.replace(sound(), **broken), words)
 
     def test_remains_of_a_job_that_is_gone(self):
         broken = sound()

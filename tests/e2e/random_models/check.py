@@ -19,6 +19,8 @@ ARGUMENTS = ("--local", "--device", "model:h200", "--simulations", "50", "--budg
 # The program's own time, since the machine may be busy with much else; and when even that says nothing.
 CPU_SECONDS = 120
 TIMEOUT_SECONDS = 900
+# The only reason for which a result may have no journal: a small model can have a large e-graph.
+JOURNAL_IS_LATE = "no journal of the result: deriving it takes longer than it may"
 
 
 @dataclasses.dataclass
@@ -62,25 +64,43 @@ def limit_cpu():
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
 
 
+def run_quotient(folder, *arguments):
+    return subprocess.run([BIN / "quotient", *arguments], capture_output=True, text=True,
+                          timeout=TIMEOUT_SECONDS, check=False, preexec_fn=limit_cpu,
+                          env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+
+
+def replay(source, journal, result, folder):
+    """What is wrong with the journal of a result, or nothing: it must make the same file again."""
+    again = folder / "again.onnx"
+    done = run_quotient(folder, "replay", source, journal, "-o", again)
+    if done.returncode != 0:
+        return f"replay exit {done.returncode}: {done.stderr.strip()[-600:]}"
+    return "" if again.read_bytes() == result.read_bytes() else "replay makes another file"
+
+
 def optimize(model, folder, arguments=ARGUMENTS):
-    """Runs `quotient optimize` on a model in a folder of its own."""
-    source, result, report = (folder / name for name in ("in.onnx", "out.onnx", "report.json"))
+    """Runs `quotient optimize` on a model in a folder of its own, and replays the journal of what came
+    back."""
+    source, result, report, journal = (
+        folder / name for name in ("in.onnx", "out.onnx", "report.json", "out.journal"))
     data = model.SerializeToString()
     source.write_bytes(data)
-    for path in (result, report):
+    for path in (result, report, journal):
         path.unlink(missing_ok=True)
     try:
-        done = subprocess.run(
-            [BIN / "quotient", "optimize", source, "-o", result, "--report", report, *arguments],
-            capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
-            preexec_fn=limit_cpu,
-            env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+        done = run_quotient(folder, "optimize", source, "-o", result, "--report", report,
+                            "--journal", journal, *arguments)
     except subprocess.TimeoutExpired:
         return Outcome("crashed", f"no end within {TIMEOUT_SECONDS} s")
-    if done.returncode != 0:
+    told = json.loads(report.read_text()) if report.exists() else {}
+    is_late = any(JOURNAL_IS_LATE in note for note in told.get("notes", []))
+    if done.returncode != 0 and not is_late:
         return Outcome("refused" if done.returncode == 3 else "crashed",
                        f"exit {done.returncode}: {done.stderr.strip()[-600:]}")
-    told = json.loads(report.read_text())
+    wrong = "" if is_late else replay(source, journal, result, folder)
+    if wrong:
+        return Outcome("crashed", wrong)
     out = result.read_bytes()
     return Outcome(told["outcome"], report=told,
                    model=None if out == data else onnx.ModelProto.FromString(out))

@@ -35,6 +35,9 @@ class Record:
     contradictions: list = dataclasses.field(default_factory=list)
     runs: int = 0
 
+    def has_late_journal(self):
+        return any(check.JOURNAL_IS_LATE in note for note in self.notes)
+
 
 def draw_valid(seed):
     """The model of a seed, drawn again until ONNX Runtime takes it; and how often that was."""
@@ -104,6 +107,8 @@ def summary(records):
              + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()),
              f"{sum(record.runs for record in records)} runs compared; "
              f"{sum(bool(record.differences) for record in records)} models differ",
+             f"{sum(record.has_late_journal() for record in records)} results without a journal, "
+             "which takes too long",
              "ONNX Runtime contradicts itself on "
              f"{sum(bool(record.contradictions) for record in records)} models, in "
              f"{sum(len(record.contradictions) for record in records)} outputs"]
