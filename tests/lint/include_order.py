@@ -20,7 +20,7 @@ ORDER = {
     "proto": ["wire"],
     "core": [
         "base", "os", "model", "ops", "onnx", "eval", "egraph", "domain", "rules", "prove", "generate", "kernels", "timing",
-        "cost", "report", "explain", "extract", "search", "pricing", "verify", "optimize",
+        "cost", "report", "explain", "extract", "search", "pricing", "journal", "verify", "optimize",
     ],
     "core/kernels": [".", "cpu", ("cuda", "onednn", "onnxruntime")],
     "core/kernels/onnxruntime": [".", "helper"],
