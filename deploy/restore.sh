@@ -3,9 +3,11 @@
 #
 #   quotient-restore DATA-DIR < quotient.tar
 #
-# DATA-DIR must not exist: move an old one away first, and stop its server before that. The folder
-# appears under its name only when all of it was checked: the database, and each blob against its
-# digest. Exit status: 0 if it is there, and else 1.
+# DATA-DIR must not exist or be empty, such as a new volume: move an old one away first, and stop its
+# server before that. The backup is unpacked in DATA-DIR/RESTORING and checked there: the database, and
+# each blob against its digest. Only then its entries are renamed into the folder. No server opens a
+# folder that has RESTORING, and none can while this goes on, because it holds the folder's lock. If it
+# is killed, it can be run again. Exit status: 0 if all of the backup is there, and else 1.
 set -euo pipefail
 
 say() { printf 'quotient-restore: %s\n' "$*" >&2; }
@@ -15,29 +17,60 @@ fail() {
 }
 
 if [ $# -ne 1 ] || [ -t 0 ]; then fail 'usage: quotient-restore DATA-DIR < FILE.tar'; fi
-data=${1%/}
-if [ -e "$data" ]; then fail "$data is there already; move it away first"; fi
+mkdir -p "$1"
+data=$(realpath "$1")
+staged=$data/RESTORING
+# In this order, so that a folder with a database has all else.
+entries=(blobs checkpoints timings.db rules.db quotient.db)
 
-new=$(mktemp -d "$data.restore.XXXXXX")
-trap 'rm -rf "$new"' EXIT
-tar --directory "$new" --extract --no-same-owner || fail 'this is no whole tar archive'
-if [ "$(head -n 1 "$new/BACKUP" 2>/dev/null)" != 'quotient-backup 1' ]; then
+refuse_others() {
+  local known=(! -name LOCK ! -name lost+found) entry other
+  if [ -d "$staged" ]; then
+    known+=(! -name RESTORING)
+    for entry in "${entries[@]}"; do known+=(! -name "$entry"); done
+  fi
+  other=$(find "$data" -mindepth 1 -maxdepth 1 "${known[@]}" -printf '%f\n' | head -n 1)
+  if [ -n "$other" ]; then fail "$data is there already and has $other; move it away first"; fi
+}
+refuse_others
+exec 9>>"$data/LOCK"
+flock --nonblock 9 || fail "another process uses the data folder $data"
+# A server may have come and gone before the lock was taken.
+refuse_others
+
+# What the last restore has left if it was killed; or this one.
+clear() { (cd "$data" && rm -rf -- "${entries[@]}" && sync . && rm -rf RESTORING); }
+if [ -d "$staged" ]; then
+  say 'the last restore did not come to its end'
+  clear
+fi
+mkdir "$staged"
+trap clear EXIT
+sync "$data"
+
+tar --directory "$staged" --extract --no-same-owner ||
+  fail 'this is no whole tar archive, or there is no room for it'
+if [ "$(head -n 1 "$staged/BACKUP" 2>/dev/null)" != 'quotient-backup 1' ]; then
   fail 'this is no backup, or one of a newer version'
 fi
 
-verdict=$(sqlite3 -bail -readonly "$new/quotient.db" 'PRAGMA integrity_check' 2>&1) || true
+verdict=$(sqlite3 -bail -readonly "$staged/quotient.db" 'PRAGMA integrity_check' 2>&1) || true
 if [ "$verdict" != ok ]; then fail "the database is damaged: $verdict"; fi
-blobs=$(find "$new/blobs" -type f | wc -l)
-if [ "blobs $blobs" != "$(grep '^blobs ' "$new/BACKUP")" ]; then fail 'blobs are missing'; fi
+jobs=$(sqlite3 -bail -readonly "$staged/quotient.db" 'SELECT count(*) FROM job')
+blobs=$(find "$staged/blobs" -type f | wc -l)
+if [ "blobs $blobs" != "$(grep '^blobs ' "$staged/BACKUP")" ]; then fail 'blobs are missing'; fi
 # The name of each blob is its SHA-256, which is also what sha256sum reads.
 if [ "$blobs" -gt 0 ]; then
-  find "$new/blobs" -type f -printf '%f  %p\n' | sha256sum --check --quiet --strict >&2 ||
+  find "$staged/blobs" -type f -printf '%f  %p\n' | sha256sum --check --quiet --strict >&2 ||
     fail 'blobs are damaged'
 fi
+sync -f "$staged"
 
-rm "$new/BACKUP"
-chmod 755 "$new"
-sync -f "$new"
-mv -T "$new" "$data"
+for entry in "${entries[@]}"; do
+  if [ -e "$staged/$entry" ]; then mv -T "$staged/$entry" "$data/$entry"; fi
+done
+sync -f "$data"
 trap - EXIT
-say "$data: $(sqlite3 -bail -readonly "$data/quotient.db" 'SELECT count(*) FROM job') jobs, $blobs files"
+rm -rf "$staged"
+sync "$data"
+say "$data: $jobs jobs, $blobs files"

@@ -3,9 +3,6 @@
 import io
 import json
 import os
-import pathlib
-import subprocess
-import sys
 import tarfile
 import threading
 import time
@@ -13,52 +10,15 @@ import unittest
 
 import onnx
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests" / "e2e"))
-
-import harness
-import models
-
-BACKUP = ROOT / "deploy" / "backup.sh"
-RESTORE = ROOT / "deploy" / "restore.sh"
+from backups import BackupTestCase, harness, models
 
 
-class BackupTest(harness.TestCase):
-    def setUp(self):
-        super().setUp()
-        onnx.save(models.chain(), self.folder / "m.onnx")
-        self.data = self.folder / "data"
-
-    def backup(self, data=None, path=""):
-        """The archive, or None and what was said."""
-        env = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"} if path else os.environ
-        done = subprocess.run([BACKUP, data or self.data], capture_output=True, env=env, check=False,
-                              timeout=harness.PATIENCE_SECONDS)
-        self.assertEqual([each.name for each in self.folder.iterdir() if ".backup." in each.name], [])
-        return (done.stdout if done.returncode == 0 else None), done.stderr.decode()
-
-    def restore(self, archive, name):
-        """Exit status and what was said."""
-        done = subprocess.run([RESTORE, self.folder / name / "data"], input=archive, capture_output=True,
-                              check=False, timeout=harness.PATIENCE_SECONDS)
-        return done.returncode, done.stderr.decode()
-
+class BackupTest(BackupTestCase):
     def refused(self, archive, said):
-        (self.folder / "refused").mkdir(exist_ok=True)
         code, told = self.restore(archive, "refused")
         self.assertEqual(code, 1, told)
         self.assertIn(said, told)
-        self.assertEqual(list((self.folder / "refused").iterdir()), [])
-
-    def submit(self, model, *options):
-        result = self.quotient("submit", model, "--device", "model:h200", "--max-nodes", "100", *options)
-        self.assert_code(result, 0)
-        return result.out.strip()
-
-    def finished(self, seed):
-        job = self.submit("m.onnx", "--budget", "1s", "--seed", seed)
-        self.assert_code(self.quotient("watch", job), 0)
-        return job
+        self.assertEqual([path.name for path in (self.folder / "refused" / "data").iterdir()], ["LOCK"])
 
     def await_search(self, job):
         with self.running("watch", job, "--json") as watcher:
@@ -69,17 +29,6 @@ class BackupTest(harness.TestCase):
         while not [path for path in (self.data / "checkpoints").iterdir() if not path.suffix]:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
-
-    def result(self, job):
-        self.assert_code(
-            self.quotient("result", job, "-o", "out.onnx", "--report", "report.json"), 0)
-        return (self.folder / "out.onnx").read_bytes()
-
-    def serve_restored(self, name):
-        server = harness.Server(self.folder / name, self.env)
-        self.addCleanup(server.kill)
-        self.env["QUOTIENT_SERVER"] = server.address
-        return server
 
     def changed(self, archive, change):
         """The archive with its members changed: `change` gets name and bytes, and returns bytes or None."""
@@ -127,7 +76,6 @@ class BackupTest(harness.TestCase):
         self.assertGreater(len(archives[-1][0]), 0)
 
     def check_restored(self, name, archive, known, running, acknowledged):
-        (self.folder / name).mkdir()
         code, told = self.restore(archive, name)
         self.assertEqual(code, 0, told)
         server = self.serve_restored(name)
@@ -161,7 +109,6 @@ class BackupTest(harness.TestCase):
         full, told = self.backup()
         self.assertRegex(told, r"1 jobs, [1-9]")
         for name, each in (("empty", archive), ("full", full)):
-            (self.folder / name).mkdir()
             code, told = self.restore(each, name)
             self.assertEqual(code, 0, told)
         self.serve_restored("full")
@@ -202,22 +149,24 @@ class BackupTest(harness.TestCase):
     def test_a_backup_that_is_not_whole_is_none(self):
         server = self.serve()
         self.finished(1)
-        # Programs that take no blob, and say that all is well.
-        programs = self.folder / "programs"
-        programs.mkdir()
-        for name in ("cp", "ln"):
-            (programs / name).write_text('#!/bin/sh\nif [ "$1" = -a ]; then exec /bin/cp "$@"; fi\n')
-            (programs / name).chmod(0o755)
-        archive, told = self.backup(path=programs)
+        # A program that takes no blob, and says that all is well.
+        archive, told = self.backup(env=self.with_programs(ln="#!/bin/sh\n"))
         self.assertIsNone(archive)
         self.assertIn("could not be taken", told)
         # What came after the first look at the blobs is taken by name.
-        (programs / "ln").unlink()
-        archive, told = self.backup(path=programs)
+        archive, told = self.backup(env=self.with_programs(ln='#!/bin/sh\n[ "$1" = -t ] || exec /bin/ln "$@"\n'))
         self.assertIsNotNone(archive, told)
-        (self.folder / "late").mkdir()
         code, told = self.restore(archive, "late")
         self.assertEqual(code, 0, told)
+        # What does not work is shown.
+        archive, told = self.backup(env=self.with_programs(ln="#!/bin/sh\necho ln: Too many links >&2; exit 1\n"))
+        self.assertIsNone(archive)
+        self.assertIn("files cannot be taken: ln: Too many links", told)
+        (self.data / "rules.db").touch()
+        archive, told = self.backup(env=self.with_programs(ln='#!/bin/sh\nexec /bin/ln "$@"\n',
+                                                           cp="#!/bin/sh\necho cp: no luck >&2; exit 1\n"))
+        self.assertIsNone(archive)
+        self.assertIn("cp: no luck", told)
         # A blob that the server lacks, too, is nothing that a backup could have.
         blob = next(path for path in (self.data / "blobs").rglob("*") if len(path.name) == 64)
         blob.unlink()

@@ -1,9 +1,11 @@
 #include "server/store/disk/data_directory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -28,6 +30,18 @@ absl::Status CheckLocal(const std::string& path) {
   return absl::OkStatus();
 }
 
+// deploy/restore.sh holds the lock while it works. If it was killed, its folder is still there, and
+// what lies beside it may be half of a backup.
+absl::Status CheckRestored(const std::string& path) {
+  const std::string restoring = path + "/RESTORING";
+  if (access(restoring.c_str(), F_OK) != 0) {
+    return errno == ENOENT ? absl::OkStatus() : os::ErrnoError("stat", restoring);
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("a backup was not restored to the end into ", path,
+                   "; run quotient-restore again, or empty the folder to begin without it"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DataDirectory>> DataDirectory::Open(const std::string& path) {
@@ -38,6 +52,7 @@ absl::StatusOr<std::unique_ptr<DataDirectory>> DataDirectory::Open(const std::st
     return absl::FailedPreconditionError(
         absl::StrCat("another process uses the data folder ", path));
   }
+  QUOTIENT_RETURN_IF_ERROR(CheckRestored(path));
   return std::unique_ptr<DataDirectory>(new DataDirectory(path, std::move(lock)));
 }
 

@@ -5,6 +5,7 @@
 //   LOCK           held (flock) by the process that owns the folder
 //   LANE           held by the process of a job while it measures, see core/timing/lane.h, and
 //                  LANE.next by the next one; where several jobs run at once
+//   RESTORING      a backup is being restored, or was not restored to the end: deploy/restore.sh
 //   RUN            how that process ends, see run_record.h
 //   quotient.db    jobs
 //   blobs/         content, see blob_store.h
@@ -25,8 +26,8 @@ namespace quotient::store {
 class DataDirectory {
  public:
   // Creates the folder if it is missing and takes the lock. Returns FAILED_PRECONDITION if another
-  // process holds the lock, or if the folder is on a network file system, where neither locks nor
-  // SQLite are safe.
+  // process holds the lock, if a backup was not restored to the end, or if the folder is on a
+  // network file system, where neither locks nor SQLite are safe.
   static absl::StatusOr<std::unique_ptr<DataDirectory>> Open(const std::string& path);
 
   std::string lane_path() const { return path_ + "/LANE"; }

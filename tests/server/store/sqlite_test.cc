@@ -18,7 +18,6 @@
 #include "server/jobs/convert.h"
 #include "server/jobs/dispatch.h"
 #include "server/jobs/ledger.h"
-#include "server/store/disk/data_directory.h"
 #include "server/store/sqlite/database.h"
 #include "server/store/sqlite/job_store.h"
 #include "tests/server/support/bytes_of.h"
@@ -401,16 +400,6 @@ TEST(SqliteTest, AFullDiskIsATypedErrorAndPasses) {
   EXPECT_THAT(database->Run("INSERT INTO t VALUES (?)", {Bytes{big}}),
               HasReason(Reason::kStorageDown));
   EXPECT_OK(database->Run("INSERT INTO t VALUES (?)", {Bytes{"small"}}));
-}
-
-TEST(DataDirectoryTest, BelongsToOneProcessAtATime) {
-  TempDir dir;
-  {
-    ASSERT_OK_AND_ASSIGN(const auto first, DataDirectory::Open(dir / "data/deep"));
-    EXPECT_THAT(DataDirectory::Open(dir / "data/deep"),
-                StatusIs(absl::StatusCode::kFailedPrecondition));
-  }
-  EXPECT_OK(DataDirectory::Open(dir / "data/deep"));
 }
 
 }  // namespace
