@@ -57,7 +57,7 @@ def helm_parser():
             command.add_argument("--set", action="append", default=[])
         if name in ("install", "upgrade", "rollback"):
             command.add_argument("--wait", action="store_true", required=True)
-        command.add_argument("--create-namespace" if name == "install" else "--reuse-values",
+        command.add_argument("--create-namespace" if name == "install" else "--reset-then-reuse-values",
                              action="store_true", dest="flag")
     return parser
 
