@@ -1,7 +1,7 @@
-"""Says in one line what came of a job: headline.py REPORT.json, the report of `quotient optimize`."""
+"""Says in one line what came of a job."""
 
+import argparse
 import json
-import sys
 
 
 def milliseconds(us):
@@ -45,5 +45,7 @@ def headline(report):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("report", metavar="REPORT.json", help="what `quotient optimize --report` writes")
+    with open(parser.parse_args().report, encoding="utf-8") as file:
         print(headline(json.load(file)))

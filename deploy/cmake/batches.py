@@ -13,10 +13,10 @@ The sources are read as tokens and not parsed. That suffices for code that clang
 formatted; a name that is overlooked shows as a compiler's error.
 """
 
+import argparse
 import itertools
 import pathlib
 import re
-import sys
 
 # Sources of more bytes than this in all make no batch: it takes too long at the end of a build, when
 # other processors are idle, and too much memory.
@@ -166,4 +166,7 @@ def batches_of(sources):
 
 
 if __name__ == "__main__":
-    print("\n".join(map(str, batches_of([Source(pathlib.Path(path).read_text()) for path in sys.argv[1:]]))))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources", metavar="SOURCE", nargs="*", type=pathlib.Path)
+    texts = [path.read_text() for path in parser.parse_args().sources]
+    print("\n".join(map(str, batches_of([Source(text) for text in texts]))))

@@ -10,6 +10,7 @@ Chart and bases have one source, the chart. Needs the PyPI packages helm-python-
 deploy/setup/install.sh --with-tests installs.
 """
 
+import argparse
 import pathlib
 import sys
 
@@ -108,19 +109,23 @@ def write():
         (HERE / path).unlink()
 
 
-def main(arguments):
-    if arguments == ["--check"]:
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", metavar="FILE", nargs="*", help="of values")
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.check:
         wanted, found = written(), present()
         wrong = sorted(path for path in wanted.keys() | found.keys()
                        if wanted.get(path) != found.get(path))
         print("\n".join(f"{path} is not what render.py writes" for path in wrong) or "render: ok")
         return 1 if wrong else 0
-    if arguments:
-        print(yaml.safe_dump_all(objects(values_of(arguments)), sort_keys=False), end="")
+    if arguments.files:
+        print(yaml.safe_dump_all(objects(values_of(arguments.files)), sort_keys=False), end="")
     else:
         write()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

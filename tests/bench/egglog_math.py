@@ -11,9 +11,13 @@ import argparse
 import pathlib
 import re
 import resource
+import sys
 import time
 
-from egglog.bindings import EGraph
+try:
+    from egglog.bindings import EGraph
+except ImportError:
+    EGraph = None  # Help can be had without it.
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data" / "rewriting" / "math"
 
@@ -78,6 +82,9 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
+    if EGraph is None:
+        print("egglog_math.py: there is no egglog here; try `pip install egglog`", file=sys.stderr)
+        return 2
     egraph = EGraph()
     run(egraph, program(lines_of(arguments.rules), lines_of(arguments.expressions)))
     print("step    e-nodes    seconds   ns/e-node   peak MB")
@@ -91,7 +98,8 @@ def main():
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{step:4} {nodes:10} {seconds:10.4f} {seconds / nodes * 1e9:11.1f} {peak:9.1f}",
               flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,12 +1,15 @@
 """egraph_bench: both forms of rule files give the same, and what is wrong is said."""
 
-import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
-BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "egraph_bench"
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from programs import BIN  # noqa: E402
+
+BENCH = BIN / "egraph_bench"
 DATA = pathlib.Path(__file__).parents[1] / "data" / "rewriting"
 
 

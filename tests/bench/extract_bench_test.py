@@ -1,13 +1,16 @@
 """extract_bench: costs are right, and what is wrong is said, with the names of whoever wrote it."""
 
 import json
-import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
-BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "extract_bench"
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from programs import BIN  # noqa: E402
+
+BENCH = BIN / "extract_bench"
 VGG = pathlib.Path(__file__).parents[1] / "data/egraphs/tensat/vgg_acyclic.json.gz"
 
 

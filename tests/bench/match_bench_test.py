@@ -1,12 +1,15 @@
 """match_bench: a line per model with plausible figures, and what is wrong is said."""
 
-import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
-BIN = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]).resolve()
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from programs import BIN  # noqa: E402
+
+BIN = BIN.resolve()
 
 
 def bench(*arguments):

@@ -1,13 +1,16 @@
 """rewrite_bench: what it prints adds up, and what is wrong is said."""
 
-import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
-BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "rewrite_bench"
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from programs import BIN  # noqa: E402
+
+BENCH = BIN / "rewrite_bench"
 DATA = pathlib.Path(__file__).parents[1] / "data/rewriting/geb"
 
 

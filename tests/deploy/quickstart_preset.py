@@ -7,6 +7,7 @@ The batches are parsed and not compiled to object code, which takes a third of t
 same as their sources alone is what all other tests show where they run as the preset "batches", as in CI.
 """
 
+import argparse
 import concurrent.futures
 import json
 import os
@@ -67,4 +68,6 @@ def main(build):
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]).resolve())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", metavar="BUILD", type=pathlib.Path)
+    main(parser.parse_args().build.resolve())

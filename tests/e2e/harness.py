@@ -8,6 +8,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -15,7 +16,9 @@ import unittest
 import urllib.error
 import urllib.request
 
-BIN = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"])
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from programs import BIN  # noqa: E402
+
 # Generous: sanitizers and busy machines are slow. Reached only when something is broken.
 PATIENCE_SECONDS = 240
 

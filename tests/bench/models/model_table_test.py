@@ -13,12 +13,14 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.dirname(__file__))
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "support"))
 import answers  # noqa: E402
 import judge  # noqa: E402
 import rank_table  # noqa: E402
+from programs import BIN  # noqa: E402
 
 TABLE = pathlib.Path(__file__).with_name("model_table.py")
-QUOTIENT = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "quotient"
+QUOTIENT = BIN / "quotient"
 
 
 def model_of(weight, operators):

@@ -1,7 +1,6 @@
 """network_bench: its lines, its table and its picture say the same, and what is wrong is said."""
 
 import csv
-import os
 import pathlib
 import re
 import subprocess
@@ -10,13 +9,14 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-sys.path.append(str(pathlib.Path(__file__).parents[2] / "e2e"))
+sys.path += [str(pathlib.Path(__file__).parents[2] / folder) for folder in ("e2e", "support")]
 import models  # noqa: E402
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 from onnx import helper  # noqa: E402
+from programs import BIN  # noqa: E402
 
-BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "network_bench"
+BENCH = BIN / "network_bench"
 COLUMNS = ["network", "device", "strategy", "seed", "cost_before_us", "cost_after_us",
            "measured_before_us", "measured_after_us", "error_norm", "seconds", "seconds_to_1_percent",
            "simulations", "enodes"]

@@ -9,6 +9,7 @@ many times its predicted time a graph takes at most (those predicted to take non
 networks that came out slower, or of which a GPU measured nothing, if any.
 Exit status: 1 if there are some, 2 if RUNS.csv is not what network_bench writes."""
 
+import argparse
 import csv
 import statistics
 import sys
@@ -71,6 +72,6 @@ def main(path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        fail(__doc__)
-    sys.exit(main(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUNS.csv")
+    sys.exit(main(parser.parse_args().runs))

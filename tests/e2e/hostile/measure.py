@@ -5,6 +5,7 @@ another client asks for its jobs meanwhile, again and again.
   QUOTIENT_BIN_DIR=$PWD/build/release/bin build/deps/tests/bin/python3 tests/e2e/hostile/measure.py
 """
 
+import argparse
 import collections
 import os
 import pathlib
@@ -175,4 +176,5 @@ def report(where, rows):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     Bench().debug()
