@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/exit_code.h"
 #include "client/cli/option_table.h"
 
 namespace quotient::cli {
@@ -39,14 +40,41 @@ std::string Wrapped(absl::string_view text, size_t indent) {
   return wrapped;
 }
 
-constexpr char kExitCodes[] =
-    "\nExit codes:\n"
-    "  0  done; optimize: a valid OUT.onnx was written, improved or not\n"
-    "  1  check: the models are not the same\n"
-    "  2  the command line, or a file that it names\n"
-    "  3  the model was refused\n"
-    "  4  the server could not be reached, or failed; the device is not there; memory ran out\n"
-    "  5  deadline or cancellation before there was a result\n";
+struct ExitCodeRow {
+  ExitCode code;
+  const char* meaning;
+};
+
+// README.md and client/README.md have the same rows (tests/e2e/help_pages_test.py).
+constexpr ExitCodeRow kExitCodes[] = {
+    {kExitDone, "done; optimize: a valid OUT.onnx is written, improved or not"},
+    {kExitNo,
+     "check, verify: the models are not the same; validate: a job would return the model as it "
+     "came; replay: the result does not follow; --journal: the result has no journal, and all else "
+     "is written"},
+    {kExitUsage,
+     "the command line is wrong, or a file that it names; an output would replace an input; there "
+     "is no such job"},
+    {kExitModelRefused,
+     "the model is refused: malformed, hostile, over a limit, or, by profile, nothing that the "
+     "device can run; the message says why"},
+    {kExitServer,
+     "the server cannot be reached, or failed, or refuses more of this client (QUOTA_...); the "
+     "device is not there; memory, threads or the disk have run out"},
+    {kExitNoResult,
+     "deadline or cancellation before there was a result; the job has not ended; none is cached "
+     "(--only-cached)"},
+};
+constexpr size_t kMeaningOfExitCodes = 5;  // The column where their meaning begins.
+
+std::string ExitCodesHelp() {
+  std::string help = "\nExit codes:\n";
+  for (const ExitCodeRow& row : kExitCodes) {
+    absl::StrAppend(&help, "  ", static_cast<int>(row.code), "  ",
+                    Wrapped(row.meaning, kMeaningOfExitCodes), "\n");
+  }
+  return help;
+}
 
 }  // namespace
 
@@ -57,7 +85,7 @@ std::string GeneralHelp() {
   for (const Command& command : Commands()) {
     absl::StrAppendFormat(&help, "  %-11s %s\n", command.name, command.summary);
   }
-  absl::StrAppend(&help, kExitCodes, "\n'quotient COMMAND --help' tells more.\n");
+  absl::StrAppend(&help, ExitCodesHelp(), "\n'quotient COMMAND --help' tells more.\n");
   return help;
 }
 
@@ -72,7 +100,7 @@ std::string CommandHelp(const Command& command) {
   }
   absl::StrAppend(&help, "\nExamples:\n");
   for (const char* example : command.examples) absl::StrAppend(&help, "  ", example, "\n");
-  absl::StrAppend(&help, kExitCodes);
+  absl::StrAppend(&help, ExitCodesHelp());
   return help;
 }
 
