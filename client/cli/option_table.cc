@@ -102,8 +102,10 @@ std::vector<Option> FileOptions() {
        .value = "FILE",
        .commands = kOptimize | kResult,
        .completion = Completion::kFile,
-       .help = "write how the result follows from the model, for 'quotient replay'; status 4, "
-               "with all else written, if no journal could be derived in time",
+       .help =
+           "write how the result follows from the model, for 'quotient replay', which is more than "
+           "the list 'journal' of the report; exit code 1, with all else written, if the result "
+           "has no journal",
        .apply = [](V value, S* s) { return SetText(value, &s->journal); }},
   };
 }
