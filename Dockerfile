@@ -17,9 +17,10 @@ RUN QUOTIENT_PRESET=release tests/run.sh && \
 
 FROM debian:12.11-slim AS runtime
 COPY deploy/setup /tmp/setup
+# A new volume has the files of this home, and quotient-restore wants one without any.
 RUN /tmp/setup/install.sh --runtime && \
     rm -rf /tmp/setup /var/lib/apt/lists/* && \
-    useradd --system --uid 10001 --home-dir /var/lib/quotient --create-home quotient
+    useradd --system --uid 10001 --home-dir /var/lib/quotient --create-home --skel /dev/null quotient
 COPY --from=test /opt/quotient /opt/quotient
 COPY LICENSE /opt/quotient/
 ENV PATH=/opt/quotient/bin:$PATH

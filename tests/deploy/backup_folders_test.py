@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import subprocess
 import unittest
 
@@ -25,11 +26,14 @@ def namespace():
     return None
 
 
-@unittest.skipIf(namespace() is None, "nothing can be mounted here")
+NAMESPACE = namespace()
+
+
+@unittest.skipIf(NAMESPACE is None, "nothing can be mounted here")
 class MountPointTest(BackupTestCase):
     def mounted(self, script):
         """A wrapper that runs a command after this script, in which $1 is the test's folder."""
-        return [*namespace(), "bash", "-euc", f'{script}\nshift; exec "$@"', "-", self.folder]
+        return [*NAMESPACE, "bash", "-euc", f'{script}\nshift; exec "$@"', "-", self.folder]
 
     def mount_point(self, source):
         """As in the image: the volume is the data folder, and nothing can be written beside it."""
@@ -150,6 +154,18 @@ class FoldersTest(BackupTestCase):
         self.assertEqual(code, 0, told)
         self.serve_restored("existing")
         self.assertEqual(self.result(self.job), before)
+
+    @unittest.skipIf(NAMESPACE is None or os.geteuid() != 0, "needs root, to mount and to make a user")
+    def test_a_new_volume_of_the_image_is_empty(self):
+        """Docker puts what the image has at the volume's place into a new volume: the home of the server's user."""
+        dockerfile = (BACKUP.parents[1] / "Dockerfile").read_text()
+        command = re.search(r"useradd .*", dockerfile)[0].replace("/var/lib/quotient", str(self.folder / "home"))
+        (self.folder / "etc").mkdir()
+        for name in ("passwd", "group", "shadow", "gshadow", "login.defs", "nsswitch.conf", "default", "skel"):
+            subprocess.run(["cp", "-a", f"/etc/{name}", self.folder / "etc"], check=True)
+        subprocess.run([*NAMESPACE, "bash", "-euc", f'mount --bind "{self.folder}/etc" /etc; {command}'], check=True,
+                       capture_output=True)
+        self.assertEqual(list((self.folder / "home").iterdir()), [])
 
     def test_no_server_and_no_other_restore_meanwhile(self):
         archive, _ = self.archive()
