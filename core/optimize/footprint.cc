@@ -195,12 +195,15 @@ size_t FilesThatFit(const Graph& graph) {
 absl::Status CheckFits(const Graph& graph, const JobLoad& load) {
   const double bytes = BytesToRun(graph, load);
   const auto memory = static_cast<double>(os::MemoryBytes());
-  if (bytes <= os::kShareToUse * memory) return absl::OkStatus();
+  const double usable = os::kShareToUse * memory;
+  if (bytes <= usable) return absl::OkStatus();
   return MakeError(
       Reason::kModelUnsupported,
-      absl::StrFormat("checking and measuring would take about %.1f GiB, too much for a memory of "
-                      "%.1f GiB (--measure-shape can give symbolic dimensions less)",
-                      bytes / (1 << 30), memory / (1 << 30)));
+      absl::StrFormat(
+          "checking and measuring would take about %.1f GiB, and a job may use %.1f GiB, "
+          "%.0f %% of a memory of %.1f GiB (--measure-shape can give symbolic dimensions "
+          "less)",
+          bytes / (1 << 30), usable / (1 << 30), 100 * os::kShareToUse, memory / (1 << 30)));
 }
 
 }  // namespace quotient::optimize

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "core/base/reason.h"
 #include "core/model/text.h"
+#include "tests/support/status_matchers.h"
 
 namespace quotient::optimize {
 namespace {
@@ -126,6 +128,16 @@ TEST(FootprintTest, SizesThatOverflowAreInfinite) {
   huge.values[0].type =
       model::TensorType(model::DType::kFloat32, {int64_t{1} << 40, int64_t{1} << 40});
   EXPECT_TRUE(std::isinf(BytesToRun(huge, {.input_sets = 1, .candidates = 1, .loaded = 2})));
+}
+
+TEST(FootprintTest, ARefusalSaysHowMuchMayBeUsed) {
+  const model::Graph graph = *model::ParseGraph(R"(graph g {
+    input x: float32[1099511627776]
+    y: float32[1099511627776] = Relu(x)
+    output y })");
+  EXPECT_THAT(
+      CheckFits(graph, {.input_sets = 1, .candidates = 1}),
+      testing::HasReason(Reason::kModelUnsupported, ::testing::HasSubstr("75 % of a memory of")));
 }
 
 // A graph with so many weights of a type.
