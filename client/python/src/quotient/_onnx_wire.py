@@ -31,6 +31,8 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 def external_locations(model: memoryview) -> list[str]:
     """The locations that tensors of the model name, those in subgraphs and functions included: exactly as
     they are written there, each once. Raises MODEL_MALFORMED."""
+    if all(_FIELDS["model"].get(field) != "graph" for field, _ in _fields(model)):
+        raise ModelError("MODEL_MALFORMED", "model: has no graph")
     locations: dict[str, None] = {}
     todo = [("model", model)]
     while todo:

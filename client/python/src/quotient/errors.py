@@ -11,6 +11,8 @@ from typing import Any
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
+from quotient._text import printable
+
 
 class Error(Exception):
     """Base of all errors of this package."""
@@ -21,7 +23,7 @@ class Error(Exception):
         self.message = message
 
     def __str__(self) -> str:
-        return f"{self.reason}: {self.message}"
+        return printable(f"{self.reason}: {self.message}")
 
 
 class ModelError(Error):

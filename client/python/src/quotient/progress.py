@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from quotient._text import counted, printable
 from quotient.v1 import optimizer_pb2
 
 PHASES = ("read", "baseline", "search", "package", "verify", "measure")
@@ -28,16 +29,17 @@ class Progress:
 
     def __str__(self) -> str:
         if not self.phase:
-            return f"{self.state} ({self.reason})"
+            return printable(f"{self.state} ({self.reason})")
         line = f"{self.phase:<9}{self.elapsed:6.1f} s"
         if self.enodes > 0:
-            line += f"   {self.enodes} e-node{'' if self.enodes == 1 else 's'}"
+            line += f"   {counted(self.enodes, 'e-node')}"
         if self.best_share > 0:
-            line += f"   {self._gain()}"
-        return line + (f"   {self.detail}" if self.detail else "")
+            line += f"   {gain_text(self)}"
+        return printable(line + (f"   {self.detail}" if self.detail else ""))
 
-    def _gain(self) -> str:
-        return f"gain by e-nodes {100 * (1 - self.best_share):.1f} %"
+
+def gain_text(progress: Progress) -> str:
+    return f"gain by e-nodes {100 * (1 - progress.best_share):.1f} %" if progress.best_share > 0 else ""
 
 
 def state_name(state: int) -> str:
@@ -77,8 +79,8 @@ class Bar:
             return
         if progress.phase in PHASES:
             self._bar.n = PHASES.index(progress.phase) + min(max(progress.fraction, 0.0), 1.0)
-        self._bar.set_description_str(progress.phase or progress.state.lower(), refresh=False)
-        self._bar.set_postfix_str(progress._gain() if progress.best_share > 0 else "", refresh=False)
+        self._bar.set_description_str(printable(progress.phase or progress.state.lower()), refresh=False)
+        self._bar.set_postfix_str(gain_text(progress), refresh=False)
         self._bar.refresh()
 
     def close(self, ended: bool) -> None:

@@ -9,6 +9,8 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+from quotient._text import counted, printable
+
 # A notebook keeps what it shows, so it gets a larger page only as a table.
 _MOST_PAGE_BYTES = 1 << 20
 # What gains less of the whole is not listed, and of many rules the first ones, as on the command line.
@@ -90,26 +92,27 @@ class Report:
         return path
 
     def __repr__(self) -> str:
-        return f"<quotient.Report {self._headline()}>"
+        return f"<quotient.Report {self.headline()}>"
 
     def __str__(self) -> str:
-        lines = [self._headline(), *self._place(), ""]
+        lines = [self.headline(), *self._place(), ""]
         if not self.data["passed_through"]:
             lines += [*self._figures(), *self._gains()]
         lines += [f"  note: {note}".replace("\n", " ") for note in self.notes]
-        return "\n".join(line.rstrip() for line in lines)
+        return printable("\n".join(line.rstrip() for line in lines))
 
-    def _headline(self) -> str:
+    def headline(self) -> str:
+        """What came out, in one line."""
         taken = next((each for each in self.data["considered"] if each["taken"]), None)
         grounds = _GROUNDS.get(taken["grounds"]) if taken and self.improved else None
         outcome = self.data["outcome"].replace("_", " ")
-        return f"{self.model_name}: {outcome} on {self.device}" + (f" ({grounds})" if grounds else "")
+        return printable(f"{self.model_name}: {outcome} on {self.device}" + (f" ({grounds})" if grounds else ""))
 
     def _place(self) -> Iterator[str]:
         device = self.data["device"]
         if self._was_run():
             what = " on ".join(filter(None, (device["library"], device["hardware"])))
-            threads = _counted(device["threads"], "thread")
+            threads = counted(device["threads"], "thread")
             yield f"Measured on: {what}, {threads}, by Quotient {self.engine_version}"
 
     def _was_run(self) -> bool:
@@ -128,6 +131,11 @@ class Report:
             yield "  * with 99 % confidence"
         if before["kernels"]["estimated"] or after["kernels"]["estimated"]:
             yield "  ~ estimated and not measured, at least in part"
+        recorded = self.data["device"]["recorded"]
+        if recorded is not None:
+            yield f"  Nothing was measured now: costs were recorded on {recorded['device']}, {recorded['time']}."
+        elif not self.data["measured"]:
+            yield f"  Nothing was measured: every cost comes from the analytic model {self.device}."
 
     def _gains(self) -> Iterator[str]:
         gains = [gain for gain in self.data["gains"]["by_rules"] if abs(gain["saved_percent"]) >= _LEAST_PERCENT]
@@ -177,8 +185,4 @@ def _rules(gain: dict[str, Any]) -> str:
     rules = gain["rules"]
     names = ", ".join(rules[:_MOST_RULES]) or "(no rule: constants folded, equal parts merged)"
     more = f" and {len(rules) - _MOST_RULES} more" if len(rules) > _MOST_RULES else ""
-    return f"{names}{more}: " + _counted(sum(len(region["sites"]) for region in gain["regions"]), "place")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
+    return f"{names}{more}: " + counted(sum(len(region["sites"]) for region in gain["regions"]), "place")

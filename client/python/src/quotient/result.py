@@ -79,7 +79,7 @@ class Result:
         return _copy(source, target, stack), target
 
     def __repr__(self) -> str:
-        return f"<quotient.Result of {self.job}: {self.report._headline()}>"
+        return f"<quotient.Result of {self.job}: {self.report.headline()}>"
 
     def __str__(self) -> str:
         return str(self.report)
