@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/rules/concat_split.h"
 #include "core/rules/types.h"
 
@@ -192,7 +193,9 @@ void SearchNeighbours(const View& view, std::span<const ENodeId> anchors, const 
 }
 
 // Finds the ways to divide the parts of a Concat among the classes of a match, in order: a class is
-// a part itself, or is what one or more parts behind each other are adjacent Slices of.
+// a part itself, or is what one or more parts behind each other are adjacent Slices of. Choices are
+// made depth first. Those that are still open stand on a stack of their own, because a Concat may
+// have more parts than the call stack allows.
 class NeighboursOfClasses {
  public:
   NeighboursOfClasses(const View& view, ENodeId concat, int64_t axis,
@@ -203,70 +206,87 @@ class NeighboursOfClasses {
         emit_(emit),
         match_{{classes.begin(), classes.end()}, {}, {axis}} {
     for (const ClassId part : parts_) {
-      std::vector<Piece>& pieces = pieces_.emplace_back();
-      ForEachPiece(view, part, axis, [&pieces](const Piece& piece) {
-        pieces.push_back(piece);
+      const auto [pieces, is_new] = pieces_.try_emplace(view.graph().Find(part));
+      if (!is_new) continue;
+      ForEachPiece(view, part, axis, [&all = pieces->second](const Piece& piece) {
+        all.push_back(piece);
         return true;
       });
     }
   }
 
   // Returns false if no more is wanted.
-  bool Run() { return Divide(0, 1); }
+  bool Run() {
+    std::vector<State> states;
+    if (classes_.size() > 1) states.push_back(Entered(0, 1, /*is_slice=*/false));
+    // Enough for parts that can be divided in one way, and few where many are alike.
+    size_t steps = 300 + 4 * parts_.size();
+    while (!states.empty() && steps-- > 0) {
+      const std::optional<State> next = NextChoice(states.back());
+      if (!next.has_value()) {
+        states.pop_back();
+      } else if (next->part == parts_.size() && next->cls == classes_.size()) {
+        if (!emit_(match_)) return false;
+      } else if (next->cls < classes_.size() && (next->is_slice || next->part < parts_.size())) {
+        states.push_back(*next);
+      }
+    }
+    return true;
+  }
 
  private:
-  // Divides the parts from `part` on among the classes from `cls` on.
-  bool Divide(size_t part, size_t cls) {
-    if (part == parts_.size() && cls == classes_.size()) return emit_(match_);
-    if (part == parts_.size() || cls == classes_.size() || --steps_ < 0) return true;
-    const ClassId wanted = view_.graph().Find(classes_[cls]);
-    const size_t numbers = match_.numbers.size();
-    bool more = true;
-    if (view_.graph().Find(parts_[part]) == wanted) {
-      match_.numbers.insert(match_.numbers.end(), {0, 0});
-      more = Divide(part + 1, cls + 1);
-      match_.numbers.resize(numbers);
-    }
-    if (!more) return false;
-    for (const Piece& piece : pieces_[part]) {
-      if (piece.source != wanted) continue;
-      match_.numbers.insert(match_.numbers.end(), {piece.range.begin, piece.range.end});
-      more = Extend(part + 1, cls);
-      match_.numbers.resize(numbers);
-      if (!more) return false;
-    }
-    return true;
+  // Where the division has come to.
+  struct State {
+    size_t part;          // The first part that is not divided.
+    size_t cls;           // The class that it becomes a part of.
+    bool is_slice;        // Whether parts before it are a Slice of this class, which may go on.
+    size_t num_numbers;   // The numbers of the match here.
+    int64_t last_number;  // The last of them: where the Slice ends.
+    size_t next_choice = 0;
+  };
+
+  State Entered(size_t part, size_t cls, bool is_slice) const {
+    return {part, cls, is_slice, match_.numbers.size(), match_.numbers.back()};
   }
 
-  // Ends the Slice of the class here, or takes the next part into it as well.
-  bool Extend(size_t part, size_t cls) {
-    if (!Divide(part, cls + 1)) return false;
-    if (part == parts_.size() || --steps_ < 0) return true;
-    const ClassId wanted = view_.graph().Find(classes_[cls]);
-    const int64_t end = match_.numbers.back();
-    for (const Piece& piece : pieces_[part]) {
-      if (piece.source != wanted || piece.range.begin != end) continue;
-      match_.numbers.back() = piece.range.end;
-      const bool more = Extend(part + 1, cls);
-      match_.numbers.back() = end;
-      if (!more) return false;
+  // Makes the next choice in a state. The first one is to end the Slice, or that the part is the
+  // class itself, and the others are the pieces that the part can be. Nullopt if there is no more.
+  std::optional<State> NextChoice(State& at) {
+    match_.numbers.resize(at.num_numbers);
+    match_.numbers.back() = at.last_number;
+    if (at.next_choice == 0) {
+      at.next_choice = 1;
+      if (at.is_slice) return Entered(at.part, at.cls + 1, /*is_slice=*/false);
+      if (Find(parts_[at.part]) == Find(classes_[at.cls])) {
+        match_.numbers.insert(match_.numbers.end(), {0, 0});
+        return Entered(at.part + 1, at.cls + 1, /*is_slice=*/false);
+      }
     }
-    return true;
+    if (at.part == parts_.size()) return std::nullopt;
+    const std::vector<Piece>& pieces = pieces_.at(Find(parts_[at.part]));
+    while (at.next_choice <= pieces.size()) {
+      const Piece& piece = pieces[at.next_choice++ - 1];
+      if (piece.source != Find(classes_[at.cls])) continue;
+      if (!at.is_slice) {
+        match_.numbers.insert(match_.numbers.end(), {piece.range.begin, piece.range.end});
+      } else if (piece.range.begin == at.last_number) {
+        match_.numbers.back() = piece.range.end;
+      } else {
+        continue;
+      }
+      return Entered(at.part + 1, at.cls, /*is_slice=*/true);
+    }
+    return std::nullopt;
   }
 
-  // Enough for parts that can be divided in one way, and few where many are alike. As each call
-  // takes a step, this also bounds the depth of the calls.
-  static int MostSteps(size_t parts) {
-    return 300 + 4 * static_cast<int>(std::min<size_t>(parts, 1000));
-  }
+  ClassId Find(ClassId cls) const { return view_.graph().Find(cls); }
 
   const View& view_;
   const std::span<const ClassId> parts_;
   const std::span<const ClassId> classes_;
   const EmitFn& emit_;
-  std::vector<std::vector<Piece>> pieces_;  // By part.
+  absl::flat_hash_map<ClassId, std::vector<Piece>> pieces_;  // Of each part, by its class.
   SiteMatch match_;
-  int steps_ = MostSteps(parts_.size());
 };
 
 void FindNeighboursOfClasses(const View& view, std::span<const ENodeId> anchors,

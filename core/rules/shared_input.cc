@@ -81,11 +81,11 @@ Sibling WithBias(const View& view, const Sibling& product) {
 // The products of an input that can be merged, by all sizes of the weight but its columns. Of
 // several matrices, each has its own product.
 std::map<Ints, std::vector<Sibling>> MatMulGroups(const View& view, ClassId x,
-                                                  egraph::KindId kind) {
+                                                  std::span<const ENodeId> readers) {
   std::map<Ints, std::vector<Sibling>> groups;
   const TensorType& type = view.type(x);
   if (!type.has_rank() || type.rank() < 2 || view.data(x).weight_only) return groups;
-  for (const ENodeId enode : ReadersOfFirst(view, x, kind)) {
+  for (const ENodeId enode : readers) {
     const auto node = view.graph().node(enode);
     const ClassId weight = node.children[1];
     if (!IsPlainWeight(view, weight) || view.type(weight).rank() < 2) continue;
@@ -98,7 +98,8 @@ std::map<Ints, std::vector<Sibling>> MatMulGroups(const View& view, ClassId x,
 
 void SearchMatMuls(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
   for (const ClassId x : FirstOperands(view, anchors)) {
-    for (auto& [others, members] : MatMulGroups(view, x, view.graph().kind(anchors[0]))) {
+    for (auto& [others, members] :
+         MatMulGroups(view, x, ReadersOfFirst(view, x, view.graph().kind(anchors[0])))) {
       for (Sibling& member : members) member = WithBias(view, member);
       if (!EmitVariants(view, x, members, emit)) return;
     }
@@ -107,7 +108,8 @@ void SearchMatMuls(const View& view, std::span<const ENodeId> anchors, const Emi
 
 void MatMulsOfClasses(const View& view, std::span<const ENodeId> anchors,
                       std::span<const ClassId> classes, const EmitFn& emit) {
-  for (auto& [others, members] : MatMulGroups(view, classes[0], view.graph().kind(anchors[0]))) {
+  for (auto& [others, members] : MatMulGroups(
+           view, classes[0], ReadersOfWeights(view, classes, view.graph().kind(anchors[0])))) {
     for (size_t i = 0, products = members.size(); i < products; ++i) {
       ForEachBias(view, Sibling(members[i]), [&](const Sibling& member) {
         members.push_back(member);
@@ -145,10 +147,11 @@ bool IsPlainGemm(const View& view, std::span<const ClassId> children, bool trans
          model::SameDim(bias.type.dim(0), view.type(children[1]).dim(transposed ? 0 : 1));
 }
 
-std::map<OpId, std::vector<Sibling>> GemmGroups(const View& view, ClassId x, egraph::KindId kind) {
+std::map<OpId, std::vector<Sibling>> GemmGroups(const View& view, ClassId x,
+                                                std::span<const ENodeId> readers) {
   std::map<OpId, std::vector<Sibling>> groups;
   if (view.data(x).weight_only) return groups;
-  for (const ENodeId enode : ReadersOfFirst(view, x, kind)) {
+  for (const ENodeId enode : readers) {
     const auto node = view.graph().node(enode);
     const bool transposed = view.word(enode).attributes.GetInt("transB", 0) != 0;
     if (!IsPlainGemm(view, node.children, transposed)) continue;
@@ -160,7 +163,8 @@ std::map<OpId, std::vector<Sibling>> GemmGroups(const View& view, ClassId x, egr
 
 void SearchGemms(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
   for (const ClassId x : FirstOperands(view, anchors)) {
-    for (const auto& [op, members] : GemmGroups(view, x, view.graph().kind(anchors[0]))) {
+    for (const auto& [op, members] :
+         GemmGroups(view, x, ReadersOfFirst(view, x, view.graph().kind(anchors[0])))) {
       if (!EmitVariants(view, x, members, emit)) return;
     }
   }
@@ -168,7 +172,8 @@ void SearchGemms(const View& view, std::span<const ENodeId> anchors, const EmitF
 
 void GemmsOfClasses(const View& view, std::span<const ENodeId> anchors,
                     std::span<const ClassId> classes, const EmitFn& emit) {
-  for (const auto& [op, members] : GemmGroups(view, classes[0], view.graph().kind(anchors[0]))) {
+  for (const auto& [op, members] : GemmGroups(
+           view, classes[0], ReadersOfWeights(view, classes, view.graph().kind(anchors[0])))) {
     if (!EmitThese(view, classes, members, emit)) return;
   }
 }
@@ -231,11 +236,11 @@ bool EmitConvs(const View& view, ClassId x, const std::vector<ConvMember>& group
 }
 
 // The Convs of an input that can be merged, by what must agree.
-std::map<std::vector<int64_t>, std::vector<ConvMember>> ConvGroups(const View& view, ClassId x,
-                                                                   egraph::KindId kind) {
+std::map<std::vector<int64_t>, std::vector<ConvMember>> ConvGroups(
+    const View& view, ClassId x, std::span<const ENodeId> readers) {
   std::map<std::vector<int64_t>, std::vector<ConvMember>> groups;
   if (view.data(x).weight_only) return groups;
-  for (const ENodeId enode : ReadersOfFirst(view, x, kind)) {
+  for (const ENodeId enode : readers) {
     const auto node = view.graph().node(enode);
     const auto conv = ReadConvolution(view.word(enode), view.type(node.children[1]));
     const ClassId bias = node.children.size() == 3 ? node.children[2] : ClassId();
@@ -250,7 +255,8 @@ std::map<std::vector<int64_t>, std::vector<ConvMember>> ConvGroups(const View& v
 
 void SearchConvs(const View& view, std::span<const ENodeId> anchors, const EmitFn& emit) {
   for (const ClassId x : FirstOperands(view, anchors)) {
-    for (const auto& [key, members] : ConvGroups(view, x, view.graph().kind(anchors[0]))) {
+    for (const auto& [key, members] :
+         ConvGroups(view, x, ReadersOfFirst(view, x, view.graph().kind(anchors[0])))) {
       if (!EmitConvs(view, x, members, emit)) return;
     }
   }
@@ -258,7 +264,8 @@ void SearchConvs(const View& view, std::span<const ENodeId> anchors, const EmitF
 
 void ConvsOfClasses(const View& view, std::span<const ENodeId> anchors,
                     std::span<const ClassId> classes, const EmitFn& emit) {
-  for (const auto& [key, group] : ConvGroups(view, classes[0], view.graph().kind(anchors[0]))) {
+  for (const auto& [key, group] : ConvGroups(
+           view, classes[0], ReadersOfWeights(view, classes, view.graph().kind(anchors[0])))) {
     std::vector<Sibling> members;
     for (const ConvMember& member : group) members.push_back(member.member);
     if (!EmitThese(view, classes, members, emit)) return;

@@ -1,10 +1,13 @@
 #include "core/rules/siblings.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "absl/container/flat_hash_map.h"
 
 namespace quotient::rules {
 namespace {
@@ -114,22 +117,42 @@ bool EmitVariants(const View& view, ClassId x, const std::vector<Sibling>& group
   return SameRoots(first, last) || Emit(x, last, emit);
 }
 
+std::vector<ENodeId> ReadersOfWeights(const View& view, std::span<const ClassId> classes,
+                                      egraph::KindId kind) {
+  const egraph::EGraph& graph = view.graph();
+  const ClassId x = graph.Find(classes[0]);
+  std::set<ClassId> weights;
+  for (size_t i = 1; i < classes.size(); i += 3) weights.insert(graph.Find(classes[i]));
+  std::vector<ENodeId> readers;
+  for (const ClassId weight : weights) {
+    graph.store().ForEachUse(weight, [&](ENodeId enode, uint32_t position) {
+      if (position != 1 || !graph.live(enode) || graph.kind(enode) != kind) return;
+      if (graph.Find(graph.node(enode).children[0]) == x) readers.push_back(enode);
+    });
+  }
+  std::ranges::sort(readers);
+  return readers;
+}
+
 bool EmitThese(const View& view, std::span<const ClassId> classes,
                const std::vector<Sibling>& group, const EmitFn& emit) {
-  const auto same = [&view](ClassId a, ClassId b) {
-    return view.graph().Find(a) == view.graph().Find(b);
-  };
+  const size_t count = (classes.size() - 1) / 3;
+  if (count < 2 || count > kMaxSiblings) return true;
+  const auto find = [&view](ClassId cls) { return view.graph().Find(cls); };
+  using Member = std::array<ClassId, 3>;
+  absl::flat_hash_map<Member, const Sibling*> by_classes;
+  for (const Sibling& member : group) {
+    const ClassId bias = member.bias.valid() ? member.bias : member.weight;
+    by_classes.try_emplace({find(member.weight), find(bias), find(member.root)}, &member);
+  }
   std::vector<Sibling> members;
   for (size_t i = 1; i + 2 < classes.size(); i += 3) {
-    const auto found = std::ranges::find_if(group, [&](const Sibling& member) {
-      const ClassId bias = member.bias.valid() ? member.bias : member.weight;
-      return same(member.weight, classes[i]) && same(bias, classes[i + 1]) &&
-             same(member.root, classes[i + 2]);
-    });
-    if (found == group.end()) return true;
-    members.push_back(*found);
+    const auto found =
+        by_classes.find({find(classes[i]), find(classes[i + 1]), find(classes[i + 2])});
+    if (found == by_classes.end()) return true;
+    members.push_back(*found->second);
   }
-  return members.size() < 2 || EmitGroup(classes[0], members, emit);
+  return EmitGroup(classes[0], members, emit);
 }
 
 }  // namespace quotient::rules

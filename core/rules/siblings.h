@@ -25,7 +25,12 @@ bool IsPlainWeight(const View& view, ClassId weight);
 // are wanted, as the next one does.
 bool EmitVariants(const View& view, ClassId x, const std::vector<Sibling>& group,
                   const EmitFn& emit);
-// Emits the match with these classes, if all of it is in the group.
+// The e-nodes of a kind that read x, the first class of a match of siblings, and one of the weights
+// of the match: all that can be its members.
+std::vector<ENodeId> ReadersOfWeights(const View& view, std::span<const ClassId> classes,
+                                      egraph::KindId kind);
+// Emits the match with these classes, if all of it is in the group, and it has no more members than
+// a search merges.
 bool EmitThese(const View& view, std::span<const ClassId> classes,
                const std::vector<Sibling>& group, const EmitFn& emit);
 // The siblings of a match.
