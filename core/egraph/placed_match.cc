@@ -11,9 +11,6 @@ namespace {
 
 using Code = Instruction::Code;
 
-// What one search may take, in e-nodes that are looked at.
-constexpr int64_t kMostSteps = 3'000'000;
-
 // Takes the matches whose classes are those that are wanted.
 class Taker {
  public:
@@ -105,28 +102,29 @@ std::optional<RootPlan> PlanFromRoot(const Program& program) {
 }  // namespace
 
 std::vector<PlacedMatch> FindMatchesAt(const Program& program, const EGraph& graph,
-                                       std::span<const ClassId> classes) {
+                                       std::span<const ClassId> classes, int64_t* looked_at) {
   std::vector<PlacedMatch> found;
-  int64_t steps = kMostSteps;
+  int64_t steps = kMostLookedAt;
   const std::optional<RootPlan> from_root = PlanFromRoot(program);
   if (!from_root.has_value() || from_root->root >= classes.size()) {
     Taker taker(program.search, graph, classes, ENodeId(), &steps, &found);
     PatternMachine machine(program, program.search, graph, taker);
     taker.Watch(&machine);
     machine.Run();
-    return found;
+  } else {
+    const Instruction& first = from_root->plan->code[0];
+    for (const ENodeId seed : graph.nodes(graph.Find(classes[from_root->root]))) {
+      // A class may have thousands of e-nodes of other operators.
+      const bool is_likely =
+          first.op.valid() ? graph.node(seed).op == first.op : graph.kind(seed) == first.kind;
+      if (!is_likely) continue;
+      Taker taker(*from_root->plan, graph, classes, seed, &steps, &found);
+      PatternMachine machine(program, *from_root->plan, graph, taker);
+      taker.Watch(&machine);
+      machine.RunAt(seed);
+    }
   }
-  const Instruction& first = from_root->plan->code[0];
-  for (const ENodeId seed : graph.nodes(graph.Find(classes[from_root->root]))) {
-    // A class may have thousands of e-nodes of other operators.
-    const bool is_likely =
-        first.op.valid() ? graph.node(seed).op == first.op : graph.kind(seed) == first.kind;
-    if (!is_likely) continue;
-    Taker taker(*from_root->plan, graph, classes, seed, &steps, &found);
-    PatternMachine machine(program, *from_root->plan, graph, taker);
-    taker.Watch(&machine);
-    machine.RunAt(seed);
-  }
+  if (looked_at != nullptr) *looked_at = kMostLookedAt - steps;
   return found;
 }
 

@@ -13,7 +13,10 @@ void ProofForest::TakeInTerms() {
     uses_.emplace_back();
     proof_parent_.emplace_back();
     proof_edge_.push_back(0);
-    for (TermId child : terms_.children(id)) uses_[Find(child).value()].push_back(id);
+    for (TermId child : terms_.children(id)) {
+      std::vector<TermId>& uses = uses_[Find(child).value()];
+      if (uses.empty() || uses.back() != id) uses.push_back(id);
+    }
     MakeCongruent(id);
   }
 }
@@ -23,7 +26,8 @@ TermId ProofForest::Find(TermId id) const {
   return id;
 }
 
-std::vector<uint32_t> ProofForest::KeyOf(TermId id) const {
+std::vector<uint32_t> ProofForest::KeyOf(TermId id) {
+  operands_looked_at_ += static_cast<int64_t>(terms_.children(id).size());
   std::vector<uint32_t> key = {terms_.op(id).value()};
   for (TermId child : terms_.children(id)) key.push_back(Find(child).value());
   return key;
@@ -39,11 +43,20 @@ void ProofForest::Unite(TermId left, TermId right, Origin origin) {
   // A nested call only queues the equality.
   waiting_.push_back({left, right, origin});
   if (waiting_.size() > 1) return;
-  for (size_t i = 0; i < waiting_.size(); ++i) Link(Edge(waiting_[i]));
+  std::vector<TermId> users;
+  for (size_t next = 0; next < waiting_.size();) {
+    for (; next < waiting_.size(); ++next) Link(Edge(waiting_[next]), &users);
+    // All waiting equalities hold now, so a term is looked at once, however many of its operands
+    // have become equal to something.
+    std::ranges::sort(users);
+    users.erase(std::ranges::unique(users).begin(), users.end());
+    for (const TermId user : users) MakeCongruent(user);
+    users.clear();
+  }
   waiting_.clear();
 }
 
-void ProofForest::Link(const Edge& edge) {
+void ProofForest::Link(const Edge& edge, std::vector<TermId>* users) {
   TermId kept = Find(edge.left), absorbed = Find(edge.right);
   if (kept == absorbed) return;
   TermId below = edge.right, above = edge.left;
@@ -58,10 +71,10 @@ void ProofForest::Link(const Edge& edge) {
 
   parent_[absorbed.value()] = kept;
   size_[kept.value()] += size_[absorbed.value()];
-  const std::vector<TermId> users = std::exchange(uses_[absorbed.value()], {});
-  for (TermId user : users) MakeCongruent(user);
+  const std::vector<TermId> moved = std::exchange(uses_[absorbed.value()], {});
+  users->insert(users->end(), moved.begin(), moved.end());
   std::vector<TermId>& all = uses_[kept.value()];
-  all.insert(all.end(), users.begin(), users.end());
+  all.insert(all.end(), moved.begin(), moved.end());
 }
 
 void ProofForest::TurnRootTo(TermId id) {

@@ -39,6 +39,9 @@ class ProofForest {
   // The terms must be equal.
   std::vector<Step> Path(TermId from, TermId to) const;
 
+  // How many operands of terms were looked at to keep the classes closed under congruence.
+  int64_t operands_looked_at() const { return operands_looked_at_; }
+
  private:
   struct Edge {
     TermId left;
@@ -47,9 +50,10 @@ class ProofForest {
   };
 
   TermId Find(TermId id) const;
-  std::vector<uint32_t> KeyOf(TermId id) const;
+  std::vector<uint32_t> KeyOf(TermId id);
   void MakeCongruent(TermId id);
-  void Link(const Edge& edge);
+  // Makes the two classes one, and appends the terms with a child in the class that is absorbed.
+  void Link(const Edge& edge, std::vector<TermId>* users);
   void TurnRootTo(TermId id);
   // The terms from `id` up to the root of its tree.
   std::vector<TermId> WayUp(TermId id) const;
@@ -64,6 +68,7 @@ class ProofForest {
   std::vector<Edge> edges_;
   absl::flat_hash_map<std::vector<uint32_t>, TermId> congruence_;  // By word and child classes.
   std::vector<Edge> waiting_;
+  int64_t operands_looked_at_ = 0;
 };
 
 }  // namespace quotient::egraph

@@ -10,12 +10,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/domain/selection.h"
-#include "core/journal/deriving.h"
+#include "core/journal/derive_error.h"
 #include "core/journal/needed_rewrites.h"
-#include "core/journal/past.h"
-#include "core/journal/support.h"
+#include "core/journal/premises.h"
+#include "core/journal/search_history.h"
 
 namespace quotient::journal {
 namespace {
@@ -43,8 +44,8 @@ bool IsSame(const model::Graph& a, const model::Graph& b) {
 class Deriver {
  public:
   Deriver(const Selected& selected, const model::Graph& measured, const ReplaySettings& settings,
-          const StopCondition& stop)
-      : selected_(selected), measured_(measured), settings_(settings), stop_(stop) {
+          StepBudget* budget)
+      : selected_(selected), measured_(measured), settings_(settings), budget_(*budget) {
     settings_.other = selected.tensors.domain.get();
   }
 
@@ -52,51 +53,55 @@ class Deriver {
     QUOTIENT_ASSIGN_OR_RETURN(order_, domain::ChosenClasses(selected_.tensors, selected_.choice));
     QUOTIENT_ASSIGN_OR_RETURN(wanted_, domain::ToGraph(selected_.tensors, selected_.choice,
                                                        selected_.rules, selected_.splits));
-    QUOTIENT_ASSIGN_OR_RETURN(past_, Past::Make(selected_, measured_, settings_, stop_));
+    QUOTIENT_ASSIGN_OR_RETURN(history_,
+                              SearchHistory::Make(selected_, measured_, settings_, &budget_));
     QUOTIENT_ASSIGN_OR_RETURN(chosen_, Chosen());
     for (int pass = 0; pass < kMostPasses; ++pass) {
-      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Derived> derived, Try());
+      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Derived> derived, TryOnce());
       if (derived.has_value()) return *std::move(derived);
     }
-    return Underivable(last_failure_);
+    return MakeError(Reason::kRunBudget,
+                     absl::StrCat("not derived in ", kMostPasses, " passes: ", last_failure_));
   }
 
  private:
   static constexpr int kMostPasses = 40;
 
-  // Nullopt if it is to be tried again, in another way.
-  absl::StatusOr<std::optional<Derived>> Try() {
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const std::unique_ptr<NeededRewrites> needed,
-        NeededRewrites::Begin(*past_, selected_.tensors.original, measured_, settings_));
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<uint32_t> failed,
-                              needed->Make(NeededNumbers(), stop_));
+  // Nullopt if it is to be tried again with other rewrites.
+  absl::StatusOr<std::optional<Derived>> TryOnce() {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<NeededRewrites> needed,
+                              NeededRewrites::Begin(*history_, selected_.tensors.original,
+                                                    measured_, settings_, &budget_));
+    const std::vector<uint32_t> numbers = NeededNumbers();
+    QUOTIENT_RETURN_IF_ERROR(budget_.Check());
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<uint32_t> failed, needed->Make(numbers));
     if (failed.empty()) return Finish(*needed);
-    QUOTIENT_RETURN_IF_ERROR(Widen(failed));
+    QUOTIENT_RETURN_IF_ERROR(AssumeMore(failed));
     return std::nullopt;
   }
 
-  // The rewrites that the chosen e-nodes need.
-  std::vector<uint32_t> NeededNumbers() const {
+  // The rewrites that the chosen e-nodes need. Some may be missing once the budget is over.
+  std::vector<uint32_t> NeededNumbers() {
     if (!needs_all_) {
-      return past_->reasons().RewritesFor(
-          EqualitiesAmong(WithValues(), past_->replay().graph(), past_->reasons().enodes()));
+      return history_->reasons().RewritesFor(
+          EqualitiesAmong(WithValues(), history_->replay().graph(), history_->reasons().enodes()),
+          &budget_);
     }
-    std::vector<uint32_t> all(past_->num_rewrites());
+    std::vector<uint32_t> all(history_->num_rewrites());
     std::iota(all.begin(), all.end(), 0u);
     return all;
   }
 
-  // The chosen e-nodes in the past, in the order of their classes, and then the parts of Splits.
+  // The chosen e-nodes in the history, in the order of their classes, and then the parts of Splits.
   absl::StatusOr<std::vector<ENodeId>> Chosen() {
     std::vector<ENodeId> chosen;
     for (const ClassId cls : order_) {
       QUOTIENT_ASSIGN_OR_RETURN(chosen.emplace_back(),
-                                past_->FindLive(selected_.choice[cls.value()]));
+                                history_->FindLive(selected_.choice[cls.value()]));
     }
     for (const domain::Split& split : selected_.splits) {
       for (const domain::Split::Part& part : split.parts) {
-        QUOTIENT_ASSIGN_OR_RETURN(chosen.emplace_back(), past_->FindLive(part.slice));
+        QUOTIENT_ASSIGN_OR_RETURN(chosen.emplace_back(), history_->FindLive(part.slice));
       }
     }
     return chosen;
@@ -105,7 +110,7 @@ class Deriver {
   // The chosen e-nodes, and those of the model that compute the same, because the result has their
   // names.
   std::vector<ENodeId> WithValues() const {
-    const EGraph& graph = past_->replay().graph();
+    const EGraph& graph = history_->replay().graph();
     std::vector<ENodeId> all = chosen_;
     std::vector<bool> is_chosen(graph.class_bound());
     for (const ENodeId enode : chosen_) is_chosen[graph.class_of(enode).value()] = true;
@@ -116,18 +121,24 @@ class Deriver {
     return all;
   }
 
-  // The first that failed may have made others fail, so that one alone may come to rest on all.
-  absl::Status Widen(std::span<const uint32_t> failed) {
+  // Lets rewrites whose rules did not match rest on more. The first of them may be the reason why
+  // the others failed, so only the first may come to rest on all earlier ones.
+  absl::Status AssumeMore(std::span<const uint32_t> failed) {
     const uint32_t first = failed.front();
-    const size_t rule = past_->rewrite(first).rule;
+    const size_t rule = history_->rewrite(first).rule;
     last_failure_ =
-        absl::StrCat("rule ", past_->replay().rules()[rule]->name(), " does not match again");
-    if (needs_all_ || reach_[first] == Reach::kAll) return Underivable(last_failure_);
+        absl::StrCat("rule ", history_->replay().rules()[rule]->name(), " does not match again");
+    if (needs_all_ || dependence_[first] == Dependence::kAllEarlier) {
+      // That is a defect, unless the match was not looked for to the end.
+      if (!budget_.was_cut()) return Underivable(last_failure_);
+      return MakeError(Reason::kRunBudget,
+                       absl::StrCat("looking for a match took too long: ", last_failure_));
+    }
     for (const uint32_t number : failed) {
-      Reach& reach = reach_[number];
-      if (number != first && reach >= Reach::kAround) continue;
-      reach = static_cast<Reach>(static_cast<uint8_t>(reach) + 1);
-      past_->Widen(number, reach);
+      Dependence& dependence = dependence_[number];
+      if (number != first && dependence >= Dependence::kNeighbourClasses) continue;
+      dependence = static_cast<Dependence>(static_cast<uint8_t>(dependence) + 1);
+      history_->SetDependence(number, dependence);
     }
     return absl::OkStatus();
   }
@@ -140,10 +151,15 @@ class Deriver {
       enodes.push_back(*live);
     }
     const std::vector<domain::Split> splits = SplitsIn(enodes);
+    const int64_t made = needed.replay().graph().enode_bound();
     QUOTIENT_ASSIGN_OR_RETURN(
         Rewriting rewriting,
         needed.replay().Choose(std::span(enodes).first(order_.size()), splits));
     rewriting.rewrites = needed.TakeRewrites();
+    if (made > needed.replay().MostENodes(rewriting.rewrites)) {
+      return MakeError(Reason::kLimitNodes,
+                       absl::StrCat("its rewrites make ", made, " e-nodes, too many to replay"));
+    }
     absl::StatusOr<model::Graph> graph = needed.replay().Finish(rewriting);
     if (!graph.ok()) return AllIfNot(graph.status().message());
     if (!IsSame(*graph, wanted_)) return AllIfNot("another graph results");
@@ -160,7 +176,8 @@ class Deriver {
     return splits;
   }
 
-  // The rewrites that seem to be needed do not suffice. With all of them it must succeed.
+  // The rewrites that seemed to be needed do not suffice, so the next pass makes all of them. With
+  // those it must succeed.
   absl::StatusOr<std::optional<Derived>> AllIfNot(absl::string_view why) {
     if (needs_all_) return Underivable(why);
     needs_all_ = true;
@@ -170,39 +187,22 @@ class Deriver {
   const Selected& selected_;
   const model::Graph& measured_;
   ReplaySettings settings_;
-  const StopCondition& stop_;
-  std::vector<ClassId> order_;  // Of the choice.
-  model::Graph wanted_;
-  std::unique_ptr<Past> past_;
+  StepBudget& budget_;
+  std::vector<ClassId> order_;  // The classes of the choice, in the order of the graph.
+  model::Graph wanted_;         // The graph that was chosen.
+  std::unique_ptr<SearchHistory> history_;
   std::vector<ENodeId> chosen_;
-  absl::flat_hash_map<uint32_t, Reach> reach_;  // Of those that did not match; else kFound.
-  bool needs_all_ = false;
+  // Of the rewrites whose rules did not match in some pass. The others have kPremises.
+  absl::flat_hash_map<uint32_t, Dependence> dependence_;
+  bool needs_all_ = false;  // Whether all rewrites of the search are made.
   std::string last_failure_;
 };
 
 }  // namespace
 
-namespace {
-
-// Finding matches of long lists again takes minutes, during which nothing looks at the time.
-constexpr size_t kMostOperands = 100;
-
-absl::Status CheckLists(const EGraph& graph) {
-  for (uint32_t i = 0; i < graph.enode_bound(); ++i) {
-    const size_t operands = graph.node(ENodeId(i)).children.size();
-    if (operands <= kMostOperands) continue;
-    return Underivable(absl::StrCat("a node with ", operands, " operands, of at most ",
-                                    kMostOperands, " that it may have"));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 absl::StatusOr<Derived> Derive(const Selected& selected, const model::Graph& measured,
-                               const ReplaySettings& settings, const StopCondition& stop) {
-  QUOTIENT_RETURN_IF_ERROR(CheckLists(*selected.tensors.egraph));
-  return Deriver(selected, measured, settings, stop).Run();
+                               const ReplaySettings& settings, StepBudget* budget) {
+  return Deriver(selected, measured, settings, budget).Run();
 }
 
 }  // namespace quotient::journal

@@ -1,7 +1,7 @@
 #pragma once
 
-// NeededRewrites: some rewrites of the past made in a fresh e-graph, as whoever replays the journal
-// will make them.
+// NeededRewrites: some rewrites of a search, made in a fresh e-graph without the others, as whoever
+// replays the journal will make them.
 
 #include <cstdint>
 #include <memory>
@@ -11,40 +11,40 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/stop.h"
 #include "core/egraph/rule.h"
 #include "core/journal/journal.h"
-#include "core/journal/past.h"
 #include "core/journal/replay_egraph.h"
 #include "core/journal/same_enodes.h"
+#include "core/journal/search_history.h"
+#include "core/journal/step_budget.h"
 
 namespace quotient::journal {
 
 // One thread.
 class NeededRewrites {
  public:
-  // Borrows the past.
-  static absl::StatusOr<std::unique_ptr<NeededRewrites>> Begin(const Past& past,
+  // Borrows the history and the budget.
+  static absl::StatusOr<std::unique_ptr<NeededRewrites>> Begin(const SearchHistory& history,
                                                                const model::Graph& graph,
                                                                const model::Graph& measured,
-                                                               const ReplaySettings& settings);
+                                                               const ReplaySettings& settings,
+                                                               StepBudget* budget);
 
   // Makes the rewrites of these numbers, in their order, so that e-nodes have the same order as in
-  // the search. Each is looked for as soon as what it rests on is there, and again later, because a
-  // rule may not match any more when there is more. Those that do not match are made as well, as
-  // far as that is possible, and returned. Fails like CheckTime. To be called once.
-  absl::StatusOr<std::vector<uint32_t>> Make(std::span<const uint32_t> numbers,
-                                             const StopCondition& stop);
+  // the search. The match of each is looked for as soon as what it rests on is there, and again
+  // later, because a rule may not match any more when there is more. Those that never match are
+  // made as well, as far as that is possible, and returned. Fails as StepBudget::Check. To be
+  // called once.
+  absl::StatusOr<std::vector<uint32_t>> Make(std::span<const uint32_t> numbers);
 
   const ReplayEGraph& replay() const { return *replay_; }
-  // The live e-node that is the same as one of the past.
-  absl::StatusOr<egraph::ENodeId> FindLive(egraph::ENodeId of_past) {
-    return same_.FindLive(of_past);
-  }
+  // The live e-node that is the same as one of the history's e-graph.
+  absl::StatusOr<egraph::ENodeId> FindLive(egraph::ENodeId enode) { return same_.FindLive(enode); }
   std::vector<Rewrite> TakeRewrites() { return std::move(rewrites_); }
 
  private:
-  NeededRewrites(const Past& past, std::unique_ptr<ReplayEGraph> replay);
+  NeededRewrites(const SearchHistory& history, std::unique_ptr<ReplayEGraph> replay,
+                 StepBudget* budget);
 
   // A rewrite that is to be made.
   struct Found {
@@ -54,10 +54,11 @@ class NeededRewrites {
   };
 
   std::vector<std::vector<size_t>> ReadyAt(std::span<const uint32_t> numbers) const;
-  absl::Status Find(const Past::Rewrite& rewrite, Found* found);
-  absl::StatusOr<bool> MakeOne(const Past::Rewrite& rewrite, Found* found);
+  absl::Status Find(const SearchHistory::Rewrite& rewrite, Found* found);
+  absl::StatusOr<bool> MakeOne(const SearchHistory::Rewrite& rewrite, Found* found);
 
-  const Past& past_;
+  const SearchHistory& history_;
+  StepBudget& budget_;
   const std::unique_ptr<ReplayEGraph> replay_;
   SameENodes same_;
   std::vector<Rewrite> rewrites_;

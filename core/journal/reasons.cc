@@ -27,7 +27,7 @@ void Reasons::AddRewrite(std::vector<Equality> rests_on) {
   rewrites_.push_back({std::move(rests_on)});
 }
 
-void Reasons::SetGround(uint32_t rewrite, std::vector<uint32_t> earlier) {
+void Reasons::SetEarlier(uint32_t rewrite, std::vector<uint32_t> earlier) {
   rewrites_[rewrite].earlier = std::move(earlier);
 }
 
@@ -36,15 +36,16 @@ void Reasons::SetGround(uint32_t rewrite, std::vector<uint32_t> earlier) {
 class Reasons::Collector {
  public:
   // `follows`: whether what rewrites rest on is collected, too.
-  Collector(const Reasons& reasons, bool follows)
+  Collector(const Reasons& reasons, bool follows, StepBudget* budget)
       : reasons_(reasons),
         follows_(follows),
+        budget_(*budget),
         has_term_(reasons.terms_.size()),
         has_rewrite_(reasons.rewrites_.size()) {}
 
   std::vector<uint32_t> Run(std::span<const Equality> equalities) {
     Take(equalities);
-    while (!equal_.empty() || !terms_.empty() || !rewrites_.empty()) {
+    while ((!equal_.empty() || !terms_.empty() || !rewrites_.empty()) && !budget_.IsOver()) {
       if (!rewrites_.empty()) {
         FollowRewrite(Pop(rewrites_));
       } else if (!terms_.empty()) {
@@ -53,6 +54,7 @@ class Reasons::Collector {
         FollowEquality(Pop(equal_));
       }
     }
+    budget_.Take(static_cast<int64_t>(has_rewrite_.size() / 16));
     std::vector<uint32_t> rewrites;
     for (uint32_t i = 0; i < has_rewrite_.size(); ++i) {
       if (has_rewrite_[i]) rewrites.push_back(i);
@@ -71,6 +73,7 @@ class Reasons::Collector {
   }
 
   void Take(std::span<const Equality> equalities) {
+    budget_.Take(static_cast<int64_t>(equalities.size()));
     for (const auto& [a, b] : equalities) {
       equal_.emplace_back(reasons_.term_of_[a.value()], reasons_.term_of_[b.value()]);
     }
@@ -89,11 +92,13 @@ class Reasons::Collector {
   void FollowRewrite(uint32_t number) {
     const Rewrite& rewrite = reasons_.rewrites_[number];
     Take(rewrite.rests_on);
+    budget_.Take(static_cast<int64_t>(rewrite.earlier.size()));
     for (const uint32_t earlier : rewrite.earlier) NeedRewrite(earlier);
   }
 
   void FollowTerm(TermId term) {
     NeedRewrite(reasons_.made_by_[term.value()]);
+    budget_.Take(1 + static_cast<int64_t>(reasons_.terms_.children(term).size()));
     for (const TermId child : reasons_.terms_.children(term)) NeedTerm(child);
   }
 
@@ -102,6 +107,7 @@ class Reasons::Collector {
     NeedTerm(terms.second);
     if (terms.first == terms.second || !followed_.insert(terms).second) return;
     for (const ProofForest::Step& step : reasons_.forest_.Path(terms.first, terms.second)) {
+      budget_.Take(1);
       NeedTerm(step.from);
       NeedTerm(step.to);
       if (step.origin != egraph::kCongruence) {
@@ -110,12 +116,14 @@ class Reasons::Collector {
       }
       const auto from = reasons_.terms_.children(step.from);
       const auto to = reasons_.terms_.children(step.to);
+      budget_.Take(static_cast<int64_t>(from.size()));
       for (size_t i = 0; i < from.size(); ++i) equal_.emplace_back(from[i], to[i]);
     }
   }
 
   const Reasons& reasons_;
   const bool follows_;
+  StepBudget& budget_;
   std::vector<bool> has_term_;     // By TermId.
   std::vector<bool> has_rewrite_;  // By number.
   absl::flat_hash_set<Terms> followed_;
@@ -124,12 +132,13 @@ class Reasons::Collector {
   std::vector<uint32_t> rewrites_;
 };
 
-std::vector<uint32_t> Reasons::RewritesFor(std::span<const Equality> equalities) const {
-  return Collector(*this, /*follows=*/true).Run(equalities);
+std::vector<uint32_t> Reasons::RewritesFor(std::span<const Equality> equalities,
+                                           StepBudget* budget) const {
+  return Collector(*this, /*follows=*/true, budget).Run(equalities);
 }
 
-std::vector<uint32_t> Reasons::RewritesBefore(uint32_t number) const {
-  return Collector(*this, /*follows=*/false).Run(rewrites_[number].rests_on);
+std::vector<uint32_t> Reasons::RewritesBefore(uint32_t number, StepBudget* budget) const {
+  return Collector(*this, /*follows=*/false, budget).Run(rewrites_[number].rests_on);
 }
 
 }  // namespace quotient::journal

@@ -1,8 +1,8 @@
 #pragma once
 
-// Reasons: why e-nodes of an e-graph are equal, as sets of rewrites. Like egraph::Explainer, but it
-// says which rewrite made two e-nodes equal and not only by which rule, and an explanation never
-// needs anything that came later.
+// Reasons: why e-nodes of an e-graph are equal, as sets of rewrites. Unlike egraph::Explainer it
+// says which rewrite made two e-nodes equal, and not only by which rule, and a reason never needs
+// anything that came later.
 
 #include <cstdint>
 #include <span>
@@ -13,6 +13,7 @@
 #include "core/egraph/proof_forest.h"
 #include "core/egraph/term_table.h"
 #include "core/journal/same_enodes.h"
+#include "core/journal/step_budget.h"
 
 namespace quotient::journal {
 
@@ -34,18 +35,21 @@ class Reasons {
   void AddRewrite(std::vector<Equality> rests_on);
 
   const ENodeTable& enodes() const { return table_; }
+  // How many operands were looked at so far to record this.
+  int64_t operands_looked_at() const { return forest_.operands_looked_at(); }
 
   // --- Asking
 
-  // A rewrite rests on these earlier ones, too, instead of those that were last said of it.
-  void SetGround(uint32_t rewrite, std::vector<uint32_t> earlier);
+  // Lets a rewrite rest on these earlier ones besides its equalities. They replace those that were
+  // set before.
+  void SetEarlier(uint32_t rewrite, std::vector<uint32_t> earlier);
 
   // The rewrites because of which these equalities hold and their e-nodes are there, and all
-  // rewrites that these rest on, in order.
-  std::vector<uint32_t> RewritesFor(std::span<const Equality> equalities) const;
-  // Those because of which the equalities hold that the given one rests on, without what these rest
-  // on, in order.
-  std::vector<uint32_t> RewritesBefore(uint32_t rewrite) const;
+  // rewrites that these rest on, in order. Some may be missing once the budget is over.
+  std::vector<uint32_t> RewritesFor(std::span<const Equality> equalities, StepBudget* budget) const;
+  // The rewrites because of which the equalities hold that the given rewrite rests on, without what
+  // these rest on, in order. Some may be missing once the budget is over.
+  std::vector<uint32_t> RewritesBefore(uint32_t rewrite, StepBudget* budget) const;
 
  private:
   class Collector;

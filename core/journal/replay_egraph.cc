@@ -10,8 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/egraph/placed_match.h"
 #include "core/egraph/ranges.h"
-#include "core/eval/stop_error.h"
-#include "core/journal/hand_matches.h"
+#include "core/journal/site_matches.h"
 
 namespace quotient::journal {
 namespace {
@@ -21,6 +20,11 @@ using egraph::ClassId;
 using egraph::EGraph;
 using egraph::ENodeId;
 using egraph::Match;
+
+// What work and memory take, measured with the networks of the tests: see README.md.
+constexpr int64_t kStepsPerRewrite = 100;
+constexpr int64_t kStepsPerENode = 50;
+constexpr double kBytesPerENode = 1000;
 
 absl::Status Invalid(absl::string_view why) { return MakeError(Reason::kJournalInvalid, why); }
 
@@ -38,11 +42,15 @@ std::vector<ENodeId> FirstENodes(const EGraph& graph) {
 
 absl::StatusOr<std::unique_ptr<ReplayEGraph>> ReplayEGraph::Begin(const model::Graph& graph,
                                                                   const model::Graph& measured,
-                                                                  const ReplaySettings& settings) {
+                                                                  const ReplaySettings& settings,
+                                                                  StepBudget* budget) {
   QUOTIENT_ASSIGN_OR_RETURN(
       domain::TensorEGraph tensors,
       domain::FromGraph(graph, measured, settings.assume_finite_inputs, settings.other));
-  std::unique_ptr<ReplayEGraph> replay(new ReplayEGraph(std::move(tensors)));
+  budget->Take(kStepsPerENode * tensors.egraph->enode_bound());
+  QUOTIENT_RETURN_IF_ERROR(budget->Check());
+  std::unique_ptr<ReplayEGraph> replay(
+      new ReplayEGraph(std::move(tensors), settings.most_bytes, budget));
   domain::TensorDomain* const domain = replay->tensors_.domain.get();
   domain->LimitConstants(settings.max_folded_bytes);
   QUOTIENT_ASSIGN_OR_RETURN(replay->rules_,
@@ -119,17 +127,25 @@ absl::StatusOr<Place> ReplayEGraph::PlaceOf(ENodeId enode) const {
                .index = enode.value() - made_[rewrite].first};
 }
 
-std::vector<Match> ReplayEGraph::MatchesAt(size_t rule, uint32_t alternative,
-                                           std::span<const ClassId> classes) const {
+absl::StatusOr<std::vector<Match>> ReplayEGraph::MatchesAt(size_t rule, uint32_t alternative,
+                                                           std::span<const ClassId> classes) const {
   const egraph::Rule& of = *rules()[rule];
   const std::vector<const egraph::Program*> programs = of.programs();
-  if (programs.empty()) return FindHandMatches(of, graph(), alternative, classes);
   std::vector<Match> matches;
-  if (alternative >= programs.size()) return matches;
-  for (egraph::PlacedMatch& at : egraph::FindMatchesAt(*programs[alternative], graph(), classes)) {
-    at.match.alternative = alternative;
-    matches.push_back(std::move(at.match));
+  if (programs.empty()) {
+    matches = FindSiteMatches(of, graph(), alternative, classes, &budget_);
+  } else if (alternative < programs.size()) {
+    int64_t steps = 0;
+    for (egraph::PlacedMatch& at :
+         egraph::FindMatchesAt(*programs[alternative], graph(), classes, &steps)) {
+      at.match.alternative = alternative;
+      matches.push_back(std::move(at.match));
+    }
+    budget_.Take(steps);
+    if (steps > egraph::kMostLookedAt) budget_.NoteCut();
   }
+  budget_.Take(static_cast<int64_t>(classes.size()));
+  QUOTIENT_RETURN_IF_ERROR(budget_.Check());
   return matches;
 }
 
@@ -141,12 +157,20 @@ absl::StatusOr<ReplayEGraph::Found> ReplayEGraph::FindMatch(const Rewrite& rewri
     QUOTIENT_ASSIGN_OR_RETURN(const ENodeId enode, Find(place));
     classes.push_back(graph().class_of(enode));
   }
-  std::vector<Match> matches = MatchesAt(rule->second, rewrite.alternative, classes);
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Match> matches,
+                            MatchesAt(rule->second, rewrite.alternative, classes));
   if (rewrite.which >= matches.size()) return Invalid("the rule does not match there");
   return Found{rule->second, std::move(matches[rewrite.which])};
 }
 
-absl::Status ReplayEGraph::Make(std::span<const Rewrite> rewrites, const StopCondition& stop) {
+int64_t ReplayEGraph::MostENodes(std::span<const Rewrite> rewrites) const {
+  constexpr int64_t kAlways = 10'000, kForEachPlace = 100;
+  int64_t places = 0;
+  for (const Rewrite& rewrite : rewrites) places += static_cast<int64_t>(rewrite.at.size());
+  return kAlways + 4 * static_cast<int64_t>(originals_.size()) + kForEachPlace * places;
+}
+
+absl::Status ReplayEGraph::Make(std::span<const Rewrite> rewrites) {
   const auto name = [&](size_t i) {
     return absl::StrCat("rewrite ", i, " (", absl::CEscape(rewrites[i].rule), ")");
   };
@@ -156,10 +180,10 @@ absl::Status ReplayEGraph::Make(std::span<const Rewrite> rewrites, const StopCon
     if (rewrites[i].found_after > i) return Annotate(Invalid("found after it was made"), name(i));
     found_after[rewrites[i].found_after].push_back(i);
   }
+  const int64_t most_enodes = MostENodes(rewrites);
   std::vector<std::optional<Found>> found(rewrites.size());
   for (size_t i = 0; i < rewrites.size(); ++i) {
     for (const size_t next : found_after[i]) {
-      if (stop.ShouldStop()) return eval::StopError(stop.Check());
       absl::StatusOr<Found> one = FindMatch(rewrites[next]);
       if (!one.ok()) return Annotate(one.status(), name(next));
       found[next] = *std::move(one);
@@ -167,6 +191,13 @@ absl::Status ReplayEGraph::Make(std::span<const Rewrite> rewrites, const StopCon
     const absl::StatusOr<bool> changed = Apply(found[i]->rule, found[i]->match);
     if (!changed.ok()) return Annotate(changed.status(), name(i));
     if (!*changed) return Annotate(Invalid("the rule changes nothing there"), name(i));
+    if (graph().enode_bound() > most_enodes) {
+      return Annotate(
+          MakeError(Reason::kLimitNodes,
+                    absl::StrCat("the e-graph has more than the ", most_enodes,
+                                 " e-nodes that so many rewrites may make of the model")),
+          name(i));
+    }
     found[i].reset();
   }
   return absl::OkStatus();
@@ -174,7 +205,8 @@ absl::Status ReplayEGraph::Make(std::span<const Rewrite> rewrites, const StopCon
 
 absl::StatusOr<std::optional<Rewrite>> ReplayEGraph::Describe(size_t rule,
                                                               const Match& match) const {
-  const std::vector<Match> matches = MatchesAt(rule, match.alternative, match.classes);
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Match> matches,
+                            MatchesAt(rule, match.alternative, match.classes));
   const auto at = std::ranges::find(matches, match.ops, &Match::ops);
   if (at == matches.end()) return std::nullopt;
   Rewrite rewrite = {.rule = rules()[rule]->name(),
@@ -187,20 +219,41 @@ absl::StatusOr<std::optional<Rewrite>> ReplayEGraph::Describe(size_t rule,
   return rewrite;
 }
 
-bool ReplayEGraph::Has(size_t rule, const Match& match) const {
-  const std::vector<Match> matches = MatchesAt(rule, match.alternative, match.classes);
+absl::StatusOr<bool> ReplayEGraph::Has(size_t rule, const Match& match) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Match> matches,
+                            MatchesAt(rule, match.alternative, match.classes));
   return std::ranges::find(matches, match.ops, &Match::ops) != matches.end();
 }
 
 absl::StatusOr<bool> ReplayEGraph::Apply(size_t rule, const Match& match) {
   EGraph& graph = *tensors_.egraph;
   const uint32_t first = graph.enode_bound();
+  const size_t unions = graph.proofs()->unions().size();
   const absl::StatusOr<bool> changed =
       rules()[rule]->Apply(graph, match, static_cast<egraph::Origin>(rule + 1));
   QUOTIENT_RETURN_IF_ERROR(changed.status());
   QUOTIENT_RETURN_IF_ERROR(graph.Rebuild());
+  QUOTIENT_RETURN_IF_ERROR(CountMade(match, first, graph.proofs()->unions().size() - unions));
   if (*changed || graph.enode_bound() != first) made_.push_back({first, graph.enode_bound()});
   return *changed || graph.enode_bound() != first;
+}
+
+absl::Status ReplayEGraph::CountMade(const Match& match, uint32_t first, size_t unions) {
+  int64_t operands = static_cast<int64_t>(match.classes.size());
+  for (uint32_t i = first; i < graph().enode_bound(); ++i) {
+    const egraph::ENodeView node = graph().node(ENodeId(i));
+    operands += static_cast<int64_t>(node.children.size());
+    bytes_ += kBytesPerENode + sizeof(ClassId) * static_cast<double>(node.children.size());
+    const std::optional<model::Tensor>& constant = tensors_.domain->word(node.op).constant;
+    if (constant.has_value()) bytes_ += static_cast<double>(constant->bytes().size());
+  }
+  const int64_t enodes = graph().enode_bound() - first;
+  budget_.Take(kStepsPerRewrite + kStepsPerENode * (enodes + static_cast<int64_t>(unions)) +
+               operands);
+  if (bytes_ <= most_bytes_) return absl::OkStatus();
+  return MakeError(Reason::kLimitBytes,
+                   absl::StrCat("what rewrites have made takes more than the ",
+                                static_cast<int64_t>(most_bytes_), " bytes that it may"));
 }
 
 absl::StatusOr<domain::Split> ReplayEGraph::SplitOf(const std::vector<Place>& parts) const {

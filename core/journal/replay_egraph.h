@@ -4,6 +4,7 @@
 // Those who write a journal and those who replay it use the same one, so that a place means the
 // same to both.
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,11 +13,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/stop.h"
 #include "core/domain/splits.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/egraph/rule.h"
 #include "core/journal/journal.h"
+#include "core/journal/step_budget.h"
 #include "core/model/graph.h"
 #include "core/rules/rule_set.h"
 
@@ -26,18 +27,23 @@ struct ReplaySettings {
   int max_opset = 0;  // As in Preparation, like the next two.
   bool assume_finite_inputs = false;
   int64_t max_folded_bytes = 0;
+  // Of e-nodes, and of the constants that rewrites make, as far as that can be estimated.
+  double most_bytes = std::numeric_limits<double>::infinity();
   std::span<const rules::Family> families = rules::AllFamilies();
   // A domain whose constants need not be looked at again. May be null. Borrowed by the e-graph.
   const domain::TensorDomain* other = nullptr;
 };
 
-// One thread. Errors are JOURNAL_INVALID or INTERNAL.
+// One thread. Errors are JOURNAL_INVALID or INTERNAL, LIMIT_NODES or LIMIT_BYTES where the e-graph
+// grows too large, and those of StepBudget::Check.
 class ReplayEGraph {
  public:
-  // `measured` is `graph` with every symbol bound, and has the same ids.
+  // `measured` is `graph` with every symbol bound, and has the same ids. Borrows the budget, which
+  // is taken from for all work.
   static absl::StatusOr<std::unique_ptr<ReplayEGraph>> Begin(const model::Graph& graph,
                                                              const model::Graph& measured,
-                                                             const ReplaySettings& settings);
+                                                             const ReplaySettings& settings,
+                                                             StepBudget* budget);
 
   const domain::TensorEGraph& tensors() const { return tensors_; }
   const egraph::EGraph& graph() const { return *tensors_.egraph; }
@@ -45,9 +51,12 @@ class ReplayEGraph {
 
   // --- Replaying
 
-  // Makes all rewrites. Each rule must match at its place, and change the e-graph; an error names
-  // the rewrite. Fails with CANCELLED or RUN_BUDGET when `stop` fires.
-  absl::Status Make(std::span<const Rewrite> rewrites, const StopCondition& stop);
+  // Makes all rewrites. Each rule must match at its place, and change the e-graph, which must not
+  // grow beyond MostENodes; an error names the rewrite.
+  absl::Status Make(std::span<const Rewrite> rewrites);
+  // How many e-nodes the e-graph may have with these rewrites. Each may make a hundred e-nodes for
+  // each place that it names, and a small model some thousands in all.
+  int64_t MostENodes(std::span<const Rewrite> rewrites) const;
   // The graph of the chosen e-nodes. Its constants are not folded.
   absl::StatusOr<model::Graph> Finish(const Rewriting& rewriting) const;
 
@@ -57,7 +66,7 @@ class ReplayEGraph {
   // the rule has no such match.
   absl::StatusOr<std::optional<Rewrite>> Describe(size_t rule, const egraph::Match& match) const;
   // Whether the rule has this match.
-  bool Has(size_t rule, const egraph::Match& match) const;
+  absl::StatusOr<bool> Has(size_t rule, const egraph::Match& match) const;
   // Applies a match without asking whether the rule has it, and returns whether that changed the
   // e-graph. If it did, this was the next rewrite.
   absl::StatusOr<bool> Apply(size_t rule, const egraph::Match& match);
@@ -66,7 +75,8 @@ class ReplayEGraph {
                                    std::span<const domain::Split> splits) const;
 
  private:
-  explicit ReplayEGraph(domain::TensorEGraph tensors) : tensors_(std::move(tensors)) {}
+  ReplayEGraph(domain::TensorEGraph tensors, double most_bytes, StepBudget* budget)
+      : tensors_(std::move(tensors)), most_bytes_(most_bytes), budget_(*budget) {}
 
   // A rule, and a match of it.
   struct Found {
@@ -79,8 +89,11 @@ class ReplayEGraph {
   absl::StatusOr<egraph::ENodeId> Find(const Place& place) const;
   absl::StatusOr<Place> PlaceOf(egraph::ENodeId enode) const;
   // The matches with these classes, in a deterministic order.
-  std::vector<egraph::Match> MatchesAt(size_t rule, uint32_t alternative,
-                                       std::span<const egraph::ClassId> classes) const;
+  absl::StatusOr<std::vector<egraph::Match>> MatchesAt(
+      size_t rule, uint32_t alternative, std::span<const egraph::ClassId> classes) const;
+  // Counts the work of applying a match, and the memory of what it made: the e-nodes from `first`
+  // on.
+  absl::Status CountMade(const egraph::Match& match, uint32_t first, size_t unions);
   absl::StatusOr<domain::Split> SplitOf(const std::vector<Place>& parts) const;
 
   // The e-nodes that a rewrite made: those from `first` to before `end`.
@@ -90,6 +103,9 @@ class ReplayEGraph {
   };
 
   domain::TensorEGraph tensors_;
+  const double most_bytes_;
+  StepBudget& budget_;
+  double bytes_ = 0;  // Of what rewrites have made.
   rules::RuleSet rules_;
   absl::flat_hash_map<std::string, size_t> rule_by_name_;
   std::vector<Place> originals_;  // By ENodeId, of those that came with the graph.

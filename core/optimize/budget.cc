@@ -30,10 +30,14 @@ constexpr double kLeastUsefulSeconds = 8.5;
 // What questions may take, of the budget and at most.
 constexpr double kQuestionsShare = 0.1;
 constexpr double kMostQuestionSeconds = 2;
-// What the journal may take, of the budget and at least.
+// What the journal usually takes at most, of the budget and in any case.
 constexpr double kJournalShare = 0.1;
 constexpr double kLeastJournalSeconds = 3;
 constexpr double kMostJournalSeconds = 30;
+// Steps of deriving that usually take a second (core/journal/README.md), and how many times as long
+// they may take on a slow or busy machine.
+constexpr double kJournalStepsPerSecond = 2e7;
+constexpr double kMostSlowdownOfJournal = 4;
 
 }  // namespace
 
@@ -41,6 +45,7 @@ Budget::Budget(const Options& options, const Clock& clock, const StopCondition& 
     : clock_(clock),
       stop_(stop),
       start_ns_(clock.NowNs()),
+      asked_seconds_(options.budget_seconds),
       whole_seconds_(options.budget_seconds),
       search_seconds_(options.search_budget_seconds) {}
 
@@ -89,10 +94,11 @@ StopCondition Budget::ForQuestions(const StopCondition& stop) const {
   return stop.WithBudget(clock_, std::min(kQuestionsShare * Seconds(), kMostQuestionSeconds));
 }
 
-StopCondition Budget::ForJournal(const StopCondition& stop) const {
+JournalBudget Budget::ForJournal(const StopCondition& stop) const {
   const double seconds =
-      std::clamp(kJournalShare * Seconds(), kLeastJournalSeconds, kMostJournalSeconds);
-  return stop.WithoutDeadline().WithBudget(clock_, seconds);
+      std::clamp(kJournalShare * asked_seconds_, kLeastJournalSeconds, kMostJournalSeconds);
+  return {.steps = static_cast<int64_t>(kJournalStepsPerSecond * seconds),
+          .stop = stop.WithoutDeadline().WithBudget(clock_, kMostSlowdownOfJournal * seconds)};
 }
 
 double Budget::LeastForMeasuring() const {

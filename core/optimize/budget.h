@@ -11,8 +11,10 @@
 //   measure                     1
 //
 // Questions (Options::why_not) are answered behind the search, in a tenth of the budget and in 2
-// seconds at most. The journal of the result is derived behind all phases, in a tenth of the budget
-// or in 3 seconds if that is more; a job that was told to finish does that, too.
+// seconds at most. The journal of the result is derived behind all phases, also by a job that was
+// told to finish. That is bounded by steps of work, so that equal jobs have equal journals however
+// busy the machine is: as many as usually take a tenth of Options::budget_seconds, but at least 3
+// and at most 30 seconds.
 //
 // A model that runs in milliseconds has no use for all of that, because its kernels and its races
 // are as short as its runs. So it gets what a thousand runs take (1500 by a prior, which is
@@ -41,6 +43,12 @@ struct SearchTime {
   double seconds = 0;       // That included, to measure kernels and choose graphs.
 };
 
+// What deriving a journal may take.
+struct JournalBudget {
+  int64_t steps = 0;   // Of journal::StepBudget.
+  StopCondition stop;  // In case that steps take far longer than usual.
+};
+
 // Thread-safe. Borrows the clock, and what `stop` borrows.
 class Budget {
  public:
@@ -64,8 +72,9 @@ class Budget {
   SearchTime ForSearch(double late_seconds = 0) const;
   // For answering all questions of the user, from when this is called.
   StopCondition ForQuestions(const StopCondition& stop) const;
-  // For deriving the journal of the result, from when this is called.
-  StopCondition ForJournal(const StopCondition& stop) const;
+  // For deriving the journal of the result, from when this is called. The steps depend on the
+  // options alone.
+  JournalBudget ForJournal(const StopCondition& stop) const;
   // Seconds for running graphs against each other.
   double ForMeasuring() const;
   // The same, however late that is.
@@ -93,7 +102,8 @@ class Budget {
   const Clock& clock_;
   const StopCondition stop_;
   const int64_t start_ns_;
-  // The whole budget: Options::budget_seconds, or what FitTo left of it.
+  const double asked_seconds_;  // Options::budget_seconds
+  // The whole budget: what was asked for, or what FitTo left of it.
   std::atomic<double> whole_seconds_;
   const double search_seconds_;  // Options::search_budget_seconds
 };

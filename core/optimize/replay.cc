@@ -6,12 +6,18 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/domain/facts.h"
 #include "core/eval/fold.h"
 #include "core/onnx/writer.h"
+#include "core/optimize/footprint.h"
 #include "core/optimize/memory.h"
 #include "core/optimize/prepared.h"
+#include "core/os/file_name.h"
+#include "core/os/memory.h"
 
 namespace quotient::optimize {
 namespace {
@@ -25,17 +31,21 @@ class Replayer {
       : files_(files),
         derivation_(derivation),
         preparation_(derivation.preparation),
-        settings_(SettingsOf(derivation.preparation, families)),
+        settings_(SettingsToReplay(derivation.preparation, families)),
         threads_(threads),
         stop_(stop) {}
 
   absl::StatusOr<Replayed> Run() {
+    QUOTIENT_RETURN_IF_ERROR(CheckLocation());
     const Options options = OptionsToRead();
     QUOTIENT_RETURN_IF_ERROR(Blamed(options.Validate()));
     const InputNames names =
         preparation_.names_are_forgotten ? InputNames::kForgotten : InputNames::kEqual;
     absl::StatusOr<Prepared> prepared = Prepare(files_, options, threads_, stop_, {.names = names});
     QUOTIENT_RETURN_IF_ERROR(Blamed(prepared.status()));
+    const model::Graph& cut = prepared->cut.graph;
+    QUOTIENT_RETURN_IF_ERROR(
+        CheckFits(cut, LoadOf(files_, cut, RunBy::kNothing, /*input_sets=*/0, /*candidates=*/1)));
     QUOTIENT_ASSIGN_OR_RETURN(model::Graph graph, Rewritten(prepared->graph, prepared->measured));
     QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(graph, options.Folding(threads_), stop_));
     return Written(prepared->model, graph);
@@ -53,6 +63,21 @@ class Replayer {
     return options;
   }
 
+  static journal::ReplaySettings SettingsToReplay(const journal::Preparation& preparation,
+                                                  std::span<const rules::Family> families) {
+    journal::ReplaySettings settings = SettingsOf(preparation, families);
+    settings.most_bytes = os::kShareToUse * static_cast<double>(os::MemoryBytes());
+    return settings;
+  }
+
+  // The caller writes a file of this name.
+  absl::Status CheckLocation() const {
+    const std::string& location = preparation_.external_location;
+    const bool is_used = derivation_.external_data.has_value() || !location.empty();
+    if (!is_used || os::IsPlainFileName(location)) return absl::OkStatus();
+    return Invalid("the external data's location is no plain file name");
+  }
+
   // The options are those of the journal.
   static absl::Status Blamed(const absl::Status& status) {
     if (GetReason(status) != Reason::kOptionInvalid) return status;
@@ -62,9 +87,10 @@ class Replayer {
   absl::StatusOr<model::Graph> Rewritten(const model::Graph& graph,
                                          const model::Graph& measured) const {
     const journal::Rewriting& rewriting = derivation_.rewriting;
+    journal::StepBudget budget(stop_);
     QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<journal::ReplayEGraph> replay,
-                              journal::ReplayEGraph::Begin(graph, measured, settings_));
-    QUOTIENT_RETURN_IF_ERROR(replay->Make(rewriting.rewrites, stop_));
+                              journal::ReplayEGraph::Begin(graph, measured, settings_, &budget));
+    QUOTIENT_RETURN_IF_ERROR(replay->Make(rewriting.rewrites));
     absl::StatusOr<model::Graph> result = replay->Finish(rewriting);
     if (result.ok()) return result;
     return Annotate(result.status(), "the graph");
@@ -84,6 +110,7 @@ class Replayer {
     Replayed replayed;
     replayed.model = BlobId::Of(written->bytes);
     replayed.rewrites = static_cast<int64_t>(derivation_.rewriting.rewrites.size());
+    replayed.conditions = ConditionsOf(preparation_);
     const bool has_external = !written->external_data.empty();
     const bool is_same =
         replayed.model == derivation_.model &&
@@ -119,6 +146,23 @@ absl::Status CheckIsAbout(const ModelFiles& files, const journal::Journal& journ
 }
 
 }  // namespace
+
+std::vector<std::string> ConditionsOf(const journal::Preparation& preparation) {
+  std::vector<std::string> conditions;
+  for (const auto& [name, dims] : preparation.shapes) {
+    conditions.push_back(absl::StrCat("input '", absl::CEscape(name), "' has the shape [",
+                                      absl::StrJoin(dims, ","), "]"));
+  }
+  if (preparation.freeze_initializers) {
+    conditions.push_back("no input is given for a weight that has a default");
+  }
+  if (preparation.assume_finite_inputs) {
+    conditions.push_back(
+        absl::StrFormat("float inputs hold no NaN, no infinity and nothing beyond %g",
+                        domain::kLargestAssumedInput));
+  }
+  return conditions;
+}
 
 journal::ReplaySettings SettingsOf(const journal::Preparation& preparation,
                                    std::span<const rules::Family> families) {

@@ -5,6 +5,8 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -24,6 +26,9 @@ struct Replayed {
   bool is_original = false;  // Whether the model came back as it was.
   BlobId model;              // OptimizedModel::model
   int64_t rewrites = 0;
+  // What the result follows under, as text: a sentence each. Empty if it follows from the model
+  // alone.
+  std::vector<std::string> conditions;
 };
 
 // Makes each recorded rewrite, if its rule matches at its place by its own pattern and guards, and
@@ -33,11 +38,17 @@ struct Replayed {
 //
 // Fails with JOURNAL_VERSION if another version of Quotient made the journal, with JOURNAL_INVALID,
 // naming the rewrite or what else is wrong, if the journal is damaged, belongs to another model, or
-// if the result does not follow by it; with errors of reading the model, and with CANCELLED or
-// RUN_BUDGET when `stop` fires. Blocks. Thread-safe. `threads`: for folding constants.
+// if the result does not follow by it; with LIMIT_NODES or LIMIT_BYTES, naming the rewrite, if the
+// rewrites make more than journals of this length do, or than this machine has memory for; with
+// errors of reading the model, with MODEL_UNSUPPORTED if that is too large for this machine, and
+// with CANCELLED or RUN_BUDGET when `stop` fires. Blocks. Thread-safe. `threads`: for folding
+// constants.
 absl::StatusOr<Replayed> ReplayJournal(
     const ModelFiles& files, absl::string_view journal, int threads, const StopCondition& stop,
     std::span<const rules::Family> families = rules::AllFamilies());
+
+// The conditions under which whatever follows after such a preparation does: see Replayed.
+std::vector<std::string> ConditionsOf(const journal::Preparation& preparation);
 
 // What rewrites after such a preparation are made with.
 journal::ReplaySettings SettingsOf(const journal::Preparation& preparation,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/journal/derive.h"
@@ -53,17 +54,20 @@ absl::StatusOr<journal::Journal::Derivation> DerivationOf(const Job& job, const 
   Derivation derivation;
   derivation.preparation =
       PreparationOf(job.options, candidate, from, SettingsToPackage(job, baseline));
+  const JournalBudget limits = job.budget.ForJournal(job.stop);
+  journal::StepBudget budget(limits.stop, limits.steps);
   absl::StatusOr<journal::Derived> derived = WithinMemory(
       [&] {
         return journal::Derive({*chosen.tensors, chosen.rules, chosen.choice, chosen.splits},
                                from.measured, SettingsOf(derivation.preparation, job.families),
-                               job.budget.ForJournal(job.stop));
+                               &budget);
       },
       [] {
         return absl::StatusOr<journal::Derived>(
             MakeError(Reason::kLimitBytes, "no memory is left"));
       });
   QUOTIENT_RETURN_IF_ERROR(derived.status());
+  Log().info("the journal took {} steps", budget.taken());
   derivation.rewriting = std::move(derived->rewriting);
   derivation.model = BlobId::Of(files.model);
   if (!files.external_location.empty()) {

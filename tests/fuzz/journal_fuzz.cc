@@ -54,14 +54,17 @@ quotient::model::Graph SmallGraph() {
 }
 
 void CheckIsRefusal(const absl::Status& status) {
-  Check(quotient::GetReason(status) == Reason::kJournalInvalid, "the journal is to blame", status);
+  const auto reason = quotient::GetReason(status);
+  Check(reason == Reason::kJournalInvalid || reason == Reason::kLimitNodes,
+        "the journal is to blame", status);
 }
 
 void Replay(const Rewriting& rewriting, const quotient::model::Graph& graph) {
+  quotient::journal::StepBudget budget{quotient::StopCondition()};
   const auto replay =
-      ReplayEGraph::Begin(graph, graph, {.max_opset = 20, .max_folded_bytes = 1 << 20});
+      ReplayEGraph::Begin(graph, graph, {.max_opset = 20, .max_folded_bytes = 1 << 20}, &budget);
   Check(replay.ok(), "the graph has an e-graph", replay.status());
-  const absl::Status made = (*replay)->Make(rewriting.rewrites, quotient::StopCondition());
+  const absl::Status made = (*replay)->Make(rewriting.rewrites);
   if (!made.ok()) return CheckIsRefusal(made);
   const absl::StatusOr<quotient::model::Graph> result = (*replay)->Finish(rewriting);
   if (!result.ok()) return CheckIsRefusal(result.status());

@@ -23,13 +23,14 @@ class ReasonsTest : public ::testing::Test {
     reasons_.AddENode(OpId(op), children, rewrite);
     return ENodeId(reasons_.enodes().size() - 1);
   }
-  std::vector<uint32_t> Needed(ENodeId a, ENodeId b) const {
+  std::vector<uint32_t> Needed(ENodeId a, ENodeId b) {
     const Equality equality(a, b);
-    return reasons_.RewritesFor(std::span(&equality, 1));
+    return reasons_.RewritesFor(std::span(&equality, 1), &budget_);
   }
 
   static constexpr uint32_t kF = 9;
   const ENodeId a_{0}, b_{1}, c_{2};
+  StepBudget budget_{StopCondition()};
   Reasons reasons_;
 };
 
@@ -81,18 +82,18 @@ TEST_F(ReasonsTest, ARewriteNeedsWhatItRestsOn) {
   reasons_.AddRewrite({{a_, b_}});
   reasons_.AddRewrite({{b_, c_}});
   EXPECT_THAT(Needed(b_, c_), ElementsAre(0, 1));
-  EXPECT_THAT(reasons_.RewritesBefore(1), ElementsAre(0));
-  EXPECT_THAT(reasons_.RewritesBefore(2), ElementsAre(1)) << "without what that rests on";
+  EXPECT_THAT(reasons_.RewritesBefore(1, &budget_), ElementsAre(0));
+  EXPECT_THAT(reasons_.RewritesBefore(2, &budget_), ElementsAre(1)) << "without what that rests on";
 }
 
 TEST_F(ReasonsTest, ARewriteMayRestOnOthersThatWereNamed) {
   for (uint32_t i = 0; i < 3; ++i) reasons_.AddRewrite({});
   reasons_.AddUnion(a_, b_, 3);
   reasons_.AddRewrite({});
-  reasons_.SetGround(3, {0, 2});
+  reasons_.SetEarlier(3, {0, 2});
   EXPECT_THAT(Needed(a_, b_), ElementsAre(0, 2, 3));
-  EXPECT_THAT(reasons_.RewritesBefore(3), IsEmpty()) << "no equality needs them";
-  reasons_.SetGround(3, {1});
+  EXPECT_THAT(reasons_.RewritesBefore(3, &budget_), IsEmpty()) << "no equality needs them";
+  reasons_.SetEarlier(3, {1});
   EXPECT_THAT(Needed(a_, b_), ElementsAre(1, 3)) << "only what was said last counts";
 }
 

@@ -8,9 +8,11 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/reason.h"
 #include "tests/core/rules/random_graphs.h"
 #include "tests/core/rules/rule_cases.h"
 #include "tests/core/rules/soundness.h"
@@ -24,9 +26,10 @@ using egraph::Match;
 class ReplayEGraphTest : public ::testing::Test {
  protected:
   void Begin(const model::Graph& graph) {
-    ASSERT_OK_AND_ASSIGN(replay_, ReplayEGraph::Begin(graph, rules::Measured(graph),
-                                                      {.max_opset = rules::kNewestOpset,
-                                                       .max_folded_bytes = 1 << 20}));
+    ASSERT_OK_AND_ASSIGN(
+        replay_, ReplayEGraph::Begin(
+                     graph, rules::Measured(graph),
+                     {.max_opset = rules::kNewestOpset, .max_folded_bytes = 1 << 20}, &budget_));
   }
 
   std::vector<Match> MatchesOf(size_t rule) const {
@@ -51,13 +54,15 @@ class ReplayEGraphTest : public ::testing::Test {
     for (size_t i = 0; i < replay_->rules().size(); ++i) {
       for (const Match& match : MatchesOf(i)) {
         const std::string& name = replay_->rules()[i]->name();
-        EXPECT_TRUE(replay_->Has(i, match)) << name;
+        const absl::StatusOr<bool> has = replay_->Has(i, match);
+        EXPECT_TRUE(has.ok() && *has) << name;
         matching.insert(name);
       }
     }
     return matching;
   }
 
+  StepBudget budget_{StopCondition()};
   std::unique_ptr<ReplayEGraph> replay_;
 };
 
@@ -82,6 +87,34 @@ TEST_F(ReplayEGraphTest, ARuleIsFoundAtWhatItsMatchDoesNotName) {
     output z
   })")));
   EXPECT_TRUE(ExpectFound().contains("concat-negated"));
+}
+
+TEST_F(ReplayEGraphTest, AReplayDoesNotOutgrowItsLimits) {
+  const model::Graph graph = rules::ParseStatic(R"(graph g {
+    input x: float32[2]
+    a = Neg(x)
+    output a
+  })");
+  // Each rewrite makes the place for the next, so that the e-graph could grow without end.
+  const rules::Family family = {"of the test", "more: Neg(?x) => Neg(Abs(Neg(Abs(?x))))", nullptr,
+                                nullptr};
+  const ReplaySettings settings = {.max_opset = rules::kNewestOpset,
+                                   .max_folded_bytes = 1 << 20,
+                                   .most_bytes = 5000,
+                                   .families = std::span(&family, 1)};
+  ASSERT_OK_AND_ASSIGN(replay_, ReplayEGraph::Begin(graph, graph, settings, &budget_));
+  std::vector<Rewrite> rewrites = {{.rule = "more", .at = {{.name = "a"}, {.name = "x"}}}};
+  for (uint32_t i = 0; i < 3; ++i) {
+    // Neg(Abs(..)) that the last rewrite made, and its operand.
+    Rewrite& rewrite = rewrites.emplace_back();
+    rewrite.rule = "more";
+    rewrite.found_after = i + 1;
+    for (const uint32_t made : {1u, 0u}) {
+      rewrite.at.push_back({.sort = Place::Sort::kMade, .rewrite = i, .index = made});
+    }
+  }
+  EXPECT_THAT(replay_->Make(rewrites),
+              testing::HasReason(Reason::kLimitBytes, ::testing::HasSubstr("rewrite 1 (more)")));
 }
 
 TEST_F(ReplayEGraphTest, RulesAreFoundInEGraphsThatHaveGrown) {

@@ -109,24 +109,33 @@ TEST_F(BudgetTest, QuestionsGetATenthAndTwoSecondsAtMost) {
   EXPECT_TRUE(a_tenth.ShouldStop());
 }
 
-TEST_F(BudgetTest, AJournalGetsATenthAndThreeSecondsAtLeast) {
-  const Budget large = Make();
+TEST_F(BudgetTest, AJournalGetsStepsByTheOptionsAlone) {
+  Budget large = Make();
+  const int64_t steps = large.ForJournal({}).steps;
   Pass(150);
-  const StopCondition a_tenth = large.ForJournal({});
-  Pass(9.9);
-  EXPECT_FALSE(a_tenth.ShouldStop());
-  Pass(0.2);
-  EXPECT_TRUE(a_tenth.ShouldStop());
-  options_.budget_seconds = 5;
-  const Budget small = Make();
+  large.FitTo(1e-3);
   token_.Finish(clock_);
-  const StopCondition three_seconds = small.ForJournal(StopCondition(&token_));
-  Pass(2.9);
-  EXPECT_FALSE(three_seconds.ShouldStop()) << "a job that is to finish has its journal, too";
+  EXPECT_EQ(large.ForJournal(StopCondition(&token_)).steps, steps);
+  const auto steps_of = [this](double seconds) {
+    options_.budget_seconds = seconds;
+    return Make().ForJournal({}).steps;
+  };
+  EXPECT_EQ(steps_of(1), steps_of(30)) << "those of three seconds at least";
+  EXPECT_EQ(steps_of(60), 2 * steps_of(30)) << "those of a tenth";
+  EXPECT_EQ(steps_of(600), steps_of(300)) << "those of thirty seconds at most";
+}
+
+TEST_F(BudgetTest, AJournalMayTakeLongerThanUsualOnASlowMachine) {
+  options_.budget_seconds = 5;
+  const Budget budget = Make();
+  token_.Finish(clock_);
+  const StopCondition twelve_seconds = budget.ForJournal(StopCondition(&token_)).stop;
+  Pass(11.9);
+  EXPECT_FALSE(twelve_seconds.ShouldStop()) << "a job that is to finish has its journal, too";
   Pass(0.2);
-  EXPECT_TRUE(three_seconds.ShouldStop());
+  EXPECT_TRUE(twelve_seconds.ShouldStop());
   token_.Cancel();
-  EXPECT_TRUE(small.ForJournal(StopCondition(&token_)).cancelled());
+  EXPECT_TRUE(budget.ForJournal(StopCondition(&token_)).stop.cancelled());
 }
 
 TEST_F(BudgetTest, MeasuringGetsWhatIsLeft) {

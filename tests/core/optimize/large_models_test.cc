@@ -93,7 +93,8 @@ class LargeModelsTest : public ::testing::Test {
     options_.verify_inputs = 1;
   }
 
-  // Whatever came of it, it is a model that was read, searched and, if it changed, checked.
+  // Whatever came of it, it is a model that was read, searched and, if it changed, checked. It has a
+  // journal.
   void ExpectDone(const LargeModel& model) {
     const std::string bytes = model.Bytes();
     ModelFiles files;
@@ -105,6 +106,7 @@ class LargeModelsTest : public ::testing::Test {
     EXPECT_EQ(verification.passed, verification.inputs > 0);
     EXPECT_TRUE(verification.passed || result->files.model == bytes);
     EXPECT_FALSE(result->files.model.empty());
+    EXPECT_NE(result->journal, "");
     for (const std::string& note : result->report.notes) {
       EXPECT_EQ(note.find("please report"), std::string::npos) << note;
     }
@@ -113,7 +115,7 @@ class LargeModelsTest : public ::testing::Test {
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
   timing::Lane lane_;
   Devices devices_{{.store = store_.get(), .lane = &lane_}};
-  Environment environment_{.devices = &devices_, .clock = Clock::System(), .wants_journal = false};
+  Environment environment_{.devices = &devices_, .clock = Clock::System()};
   Options options_;
 };
 

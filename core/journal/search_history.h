@@ -1,7 +1,7 @@
 #pragma once
 
-// Past: all rewrites of a search, made again one by one in a fresh e-graph, with what each of them
-// rests on.
+// SearchHistory: all rewrites of a search, made again one by one in a fresh e-graph, with what each
+// of them rests on.
 
 #include <cstdint>
 #include <memory>
@@ -11,28 +11,28 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/stop.h"
 #include "core/egraph/proof_log.h"
 #include "core/egraph/rule.h"
 #include "core/journal/derive.h"
+#include "core/journal/premises.h"
 #include "core/journal/reasons.h"
 #include "core/journal/replay_egraph.h"
 #include "core/journal/same_enodes.h"
-#include "core/journal/support.h"
+#include "core/journal/step_budget.h"
 
 namespace quotient::journal {
 
-// How much counts as what a rewrite rests on. What a rule has looked at is known in part only, so
-// more is taken where less turns out not to be enough.
-enum class Reach : uint8_t {
-  kFound,    // What its match was found in: see Support.
-  kClasses,  // And all earlier rewrites that have changed the classes of the match.
-  kAround,   // And those that have changed the classes that these read, or that read them.
-  kAll,      // All earlier rewrites.
+// Which earlier rewrites a rewrite is taken to rest on. What a rule has looked at is known in part
+// only, so more is assumed where less turns out not to be enough.
+enum class Dependence : uint8_t {
+  kPremises,          // Those because of which its premises hold.
+  kClasses,           // Also those that have changed a class of its match.
+  kNeighbourClasses,  // Also those that have changed a class which these read, or which reads them.
+  kAllEarlier,
 };
 
 // One thread.
-class Past {
+class SearchHistory {
  public:
   struct Rewrite {
     size_t rule;  // In ReplayEGraph::rules.
@@ -42,12 +42,12 @@ class Past {
     bool matches;
   };
 
-  // Borrows `selected`. Fails with INTERNAL if the rewrites cannot be made again, and like
-  // CheckTime.
-  static absl::StatusOr<std::unique_ptr<Past>> Make(const Selected& selected,
-                                                    const model::Graph& measured,
-                                                    const ReplaySettings& settings,
-                                                    const StopCondition& stop);
+  // Borrows `selected` and the budget. Fails with INTERNAL if the rewrites cannot be made again,
+  // and as StepBudget::Check.
+  static absl::StatusOr<std::unique_ptr<SearchHistory>> Make(const Selected& selected,
+                                                             const model::Graph& measured,
+                                                             const ReplaySettings& settings,
+                                                             StepBudget* budget);
 
   const ReplayEGraph& replay() const { return *replay_; }
   // How many e-nodes came with the model.
@@ -55,23 +55,26 @@ class Past {
   size_t num_rewrites() const { return rewrites_.size(); }
   const Rewrite& rewrite(uint32_t number) const { return rewrites_[number]; }
   const Reasons& reasons() const { return reasons_; }
-  // Lets a rewrite rest on what is within `reach`. At first that is kFound.
-  void Widen(uint32_t number, Reach reach);
+  // Says what a rewrite rests on. At first that is kPremises.
+  void SetDependence(uint32_t number, Dependence dependence);
   // The live e-node that is the same as one of the search.
   absl::StatusOr<egraph::ENodeId> FindLive(egraph::ENodeId of_search) {
     return same_.FindLive(of_search);
   }
 
  private:
-  Past(const Selected& selected, std::unique_ptr<ReplayEGraph> replay);
+  SearchHistory(const Selected& selected, std::unique_ptr<ReplayEGraph> replay, StepBudget* budget);
 
-  absl::Status Repeat(const StopCondition& stop);
+  absl::Status RepeatAll();
   absl::Status RepeatOne(const egraph::ProofLog::Change& made);
-  void NoteENodes(const Support* support, uint32_t rewrite);
+  // Records the new e-nodes, which a rewrite with these premises has made. Null and Reasons::kNone
+  // for those of the model.
+  void NoteENodes(const Premises* premises, uint32_t rewrite);
   void IndexChanges();
-  std::vector<egraph::ClassId> ClassesWithin(const Rewrite& rewrite, Reach reach) const;
+  std::vector<egraph::ClassId> ClassesAround(const Rewrite& rewrite, Dependence dependence) const;
 
   const Selected& selected_;
+  StepBudget& budget_;
   const std::unique_ptr<ReplayEGraph> replay_;
   const uint32_t originals_;
   const ENodeTable of_search_;
@@ -79,7 +82,7 @@ class Past {
   absl::flat_hash_map<std::string, size_t> rule_by_name_;
   Reasons reasons_;
   std::vector<Rewrite> rewrites_;
-  size_t children_noted_ = 0;  // How many children the e-nodes that were noted have together.
+  size_t children_noted_ = 0;  // How many children the recorded e-nodes have together.
   // A class that a rewrite has changed, by any id of it.
   struct Changed {
     egraph::ClassId cls;

@@ -1,4 +1,4 @@
-#include "core/journal/past.h"
+#include "core/journal/search_history.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 
 #include "core/base/status_macros.h"
 #include "core/egraph/ranges.h"
-#include "core/journal/deriving.h"
+#include "core/journal/derive_error.h"
 
 namespace quotient::journal {
 namespace {
@@ -25,22 +25,30 @@ Match MatchOf(const ProofLog::Change& made) {
   return match;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Past>> Past::Make(const Selected& selected,
-                                                 const model::Graph& measured,
-                                                 const ReplaySettings& settings,
-                                                 const StopCondition& stop) {
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<ReplayEGraph> replay,
-                            ReplayEGraph::Begin(selected.tensors.original, measured, settings));
-  std::unique_ptr<Past> past(new Past(selected, std::move(replay)));
-  QUOTIENT_RETURN_IF_ERROR(past->Repeat(stop));
-  past->IndexChanges();
-  return past;
+void SortAndThin(std::vector<ClassId>& classes) {
+  std::ranges::sort(classes);
+  classes.erase(std::ranges::unique(classes).begin(), classes.end());
 }
 
-Past::Past(const Selected& selected, std::unique_ptr<ReplayEGraph> replay)
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SearchHistory>> SearchHistory::Make(const Selected& selected,
+                                                                   const model::Graph& measured,
+                                                                   const ReplaySettings& settings,
+                                                                   StepBudget* budget) {
+  QUOTIENT_ASSIGN_OR_RETURN(
+      std::unique_ptr<ReplayEGraph> replay,
+      ReplayEGraph::Begin(selected.tensors.original, measured, settings, budget));
+  std::unique_ptr<SearchHistory> history(new SearchHistory(selected, std::move(replay), budget));
+  QUOTIENT_RETURN_IF_ERROR(history->RepeatAll());
+  history->IndexChanges();
+  return history;
+}
+
+SearchHistory::SearchHistory(const Selected& selected, std::unique_ptr<ReplayEGraph> replay,
+                             StepBudget* budget)
     : selected_(selected),
+      budget_(*budget),
       replay_(std::move(replay)),
       originals_(replay_->graph().enode_bound()),
       of_search_(AsAdded(*selected.tensors.egraph)),
@@ -50,45 +58,48 @@ Past::Past(const Selected& selected, std::unique_ptr<ReplayEGraph> replay)
   }
 }
 
-absl::Status Past::Repeat(const StopCondition& stop) {
+absl::Status SearchHistory::RepeatAll() {
   NoteENodes(nullptr, Reasons::kNone);
   absl::Status status;
   selected_.tensors.egraph->proofs()->ForEachChange([&](const ProofLog::Change& made) {
-    status.Update(CheckTime(stop));
     if (status.ok()) status = RepeatOne(made);
   });
   return status;
 }
 
-absl::Status Past::RepeatOne(const ProofLog::Change& made) {
+absl::Status SearchHistory::RepeatOne(const ProofLog::Change& made) {
   const auto rule = rule_by_name_.find(selected_.rules[made.origin - 1]->name());
   if (rule == rule_by_name_.end()) return Underivable("a rule is not known");
   const egraph::Rule& of = *replay_->rules()[rule->second];
   QUOTIENT_ASSIGN_OR_RETURN(Match match, same_.FindMatch(of, MatchOf(made)));
   const EGraph& graph = replay_->graph();
-  const Support support(of, match, replay_->tensors(), reasons_.enodes());
-  if (support.matches()) {
-    for (ClassId& cls : match.classes) cls = ClassId(support.Standing(graph.Find(cls)).value());
+  const Premises premises(of, match, replay_->tensors(), reasons_.enodes(), &budget_);
+  QUOTIENT_RETURN_IF_ERROR(budget_.Check());
+  if (premises.matches()) {
+    for (ClassId& cls : match.classes)
+      cls = ClassId(premises.RepresentativeOf(graph.Find(cls)).value());
   }
   const size_t unions_before = graph.proofs()->unions().size();
   QUOTIENT_ASSIGN_OR_RETURN(const bool changed, replay_->Apply(rule->second, match));
-  // The search may have added what later turned out to be there already.
+  // The search may have made something that was later found to be there already.
   if (!changed) return absl::OkStatus();
   const auto number = static_cast<uint32_t>(rewrites_.size());
-  rewrites_.push_back({rule->second, std::move(match), support.matches()});
-  NoteENodes(&support, number);
+  const int64_t looked_at_before = reasons_.operands_looked_at();
+  rewrites_.push_back({rule->second, std::move(match), premises.matches()});
+  NoteENodes(&premises, number);
   for (const egraph::UnionRecord& record : graph.proofs()->unions().subspan(unions_before)) {
     changed_.push_back({record.a, number});
     // The reasons derive congruences themselves.
     if (record.origin == egraph::kCongruence) continue;
-    reasons_.AddUnion(support.Standing(record.a), support.Standing(record.b), number);
+    reasons_.AddUnion(premises.RepresentativeOf(record.a), premises.RepresentativeOf(record.b),
+                      number);
   }
-  reasons_.AddRewrite(support.equalities());
+  reasons_.AddRewrite(premises.equalities());
+  budget_.Take(reasons_.operands_looked_at() - looked_at_before);
   return absl::OkStatus();
 }
 
-// Takes in the new e-nodes. `support` is that of the rewrite that made them, or null.
-void Past::NoteENodes(const Support* support, uint32_t rewrite) {
+void SearchHistory::NoteENodes(const Premises* premises, uint32_t rewrite) {
   const EGraph& graph = replay_->graph();
   std::vector<ENodeId> children;
   for (uint32_t i = reasons_.enodes().size(); i < graph.enode_bound(); ++i) {
@@ -96,7 +107,8 @@ void Past::NoteENodes(const Support* support, uint32_t rewrite) {
     children.clear();
     for (const ClassId id :
          graph.proofs()->born_children().subspan(children_noted_, node.children.size())) {
-      children.push_back(support == nullptr ? ENodeId(id.value()) : support->Standing(id));
+      children.push_back(premises == nullptr ? ENodeId(id.value())
+                                             : premises->RepresentativeOf(id));
     }
     children_noted_ += node.children.size();
     reasons_.AddENode(node.op, children, rewrite);
@@ -104,47 +116,50 @@ void Past::NoteENodes(const Support* support, uint32_t rewrite) {
   }
 }
 
-void Past::IndexChanges() {
+void SearchHistory::IndexChanges() {
   for (const Changed& changed : changed_) {
     std::vector<uint32_t>& rewrites = changes_of_[replay_->graph().Find(changed.cls)];
     if (rewrites.empty() || rewrites.back() != changed.rewrite) rewrites.push_back(changed.rewrite);
   }
 }
 
-void Past::Widen(uint32_t number, Reach reach) {
+void SearchHistory::SetDependence(uint32_t number, Dependence dependence) {
   std::vector<uint32_t> earlier;
-  if (reach == Reach::kAll) {
+  if (dependence == Dependence::kAllEarlier) {
     earlier.resize(number);
     std::iota(earlier.begin(), earlier.end(), 0u);
   } else {
-    for (const ClassId cls : ClassesWithin(rewrites_[number], reach)) {
+    for (const ClassId cls : ClassesAround(rewrites_[number], dependence)) {
       const auto changes = changes_of_.find(cls);
       if (changes == changes_of_.end()) continue;
       const auto end = std::ranges::lower_bound(changes->second, number);
       earlier.insert(earlier.end(), changes->second.begin(), end);
     }
   }
-  reasons_.SetGround(number, std::move(earlier));
+  budget_.Take(static_cast<int64_t>(earlier.size()));
+  reasons_.SetEarlier(number, std::move(earlier));
 }
 
-std::vector<ClassId> Past::ClassesWithin(const Rewrite& rewrite, Reach reach) const {
+std::vector<ClassId> SearchHistory::ClassesAround(const Rewrite& rewrite,
+                                                  Dependence dependence) const {
   const EGraph& graph = replay_->graph();
   std::vector<ClassId> classes;
-  if (reach == Reach::kFound) return classes;
-  for (const ClassId id : rewrite.match.classes) {
-    const ClassId cls = graph.Find(id);
-    classes.push_back(cls);
-    if (reach == Reach::kClasses) continue;
+  if (dependence == Dependence::kPremises) return classes;
+  for (const ClassId id : rewrite.match.classes) classes.push_back(graph.Find(id));
+  SortAndThin(classes);
+  if (dependence == Dependence::kClasses) return classes;
+  std::vector<ClassId> around = classes;
+  for (const ClassId cls : classes) {
     for (const ENodeId enode : graph.nodes(cls)) {
-      for (const ClassId child : graph.node(enode).children) classes.push_back(graph.Find(child));
+      for (const ClassId child : graph.node(enode).children) around.push_back(graph.Find(child));
     }
     graph.store().ForEachUse(cls, [&](ENodeId reader, uint32_t /*position*/) {
-      classes.push_back(graph.class_of(reader));
+      around.push_back(graph.class_of(reader));
     });
   }
-  std::ranges::sort(classes);
-  classes.erase(std::ranges::unique(classes).begin(), classes.end());
-  return classes;
+  budget_.Take(static_cast<int64_t>(around.size()));
+  SortAndThin(around);
+  return around;
 }
 
 }  // namespace quotient::journal

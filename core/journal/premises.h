@@ -1,6 +1,6 @@
 #pragma once
 
-// Support: what a match rests on in an e-graph, as far as one can tell.
+// Premises: what a match rests on in an e-graph, as far as one can tell.
 
 #include <cstdint>
 #include <span>
@@ -11,25 +11,27 @@
 #include "core/egraph/egraph.h"
 #include "core/egraph/rule.h"
 #include "core/journal/reasons.h"
+#include "core/journal/step_budget.h"
 
 namespace quotient::journal {
 
-// Of a pattern one knows the e-nodes in which it was found. What a guard has looked at is not
-// known, so what makes constants of classes is taken as well. Of a rule by hand one knows the
-// e-node around which it was found; with it one e-node of each class and of those that these read
-// is taken: of those that read most of the classes the oldest.
-class Support {
+// A pattern is known to match because of the e-nodes in which it was found. What its guards have
+// looked at is not known, so the constants among the classes are taken as well. Of a rule that is
+// no pattern only the e-node around which it was found is known. What else it looked at is guessed:
+// one e-node of each class of the match and of the classes that these e-nodes read, namely the one
+// that reads most of the classes, the oldest of several.
+class Premises {
  public:
   // Of a match in a clean e-graph. `enodes` has its e-nodes, with e-nodes that stand for the
-  // classes of their children. Both are borrowed.
-  Support(const egraph::Rule& rule, const egraph::Match& match, const domain::TensorEGraph& tensors,
-          const ENodeTable& enodes);
+  // classes of their children. Both are borrowed. Of no use once the budget is over.
+  Premises(const egraph::Rule& rule, const egraph::Match& match,
+           const domain::TensorEGraph& tensors, const ENodeTable& enodes, StepBudget* budget);
 
   // Whether the rule has the match.
   bool matches() const { return matches_; }
-  // The e-node that stands for a class of the graph as it was, by its canonical id then: one that
-  // the match rests on. For other ids, the e-node that the class was made with.
-  egraph::ENodeId Standing(egraph::ClassId canonical) const;
+  // The oldest e-node of a class that the match rests on. The class is given by its canonical id as
+  // it was before the match was applied. For other ids, the e-node that the class was made with.
+  egraph::ENodeId RepresentativeOf(egraph::ClassId canonical) const;
   // What must be equal for the match. Each e-node that it rests on occurs.
   const std::vector<Equality>& equalities() const { return equalities_; }
 
@@ -43,8 +45,10 @@ class Support {
 
   const egraph::EGraph* graph_;
   const ENodeTable* enodes_;
+  StepBudget* budget_;
   bool matches_ = false;
-  // By canonical class; in each the oldest e-node stands for the class.
+  // The e-nodes that the match rests on, by canonical class. Sorted and without repetition once the
+  // constructor has returned.
   absl::flat_hash_map<egraph::ClassId, std::vector<egraph::ENodeId>> of_class_;
   std::vector<Equality> equalities_;
 };
