@@ -93,7 +93,7 @@ def report(**changes):
             "device": {"name": "onnxruntime", "hardware": "AMD EPYC", "library": "ONNX Runtime 1.31.1", "threads": 2,
                        "recorded": None},
             "original": graph(10, 20_000.0, 21_000.0), "optimized": graph(5, 100.0, 110.5),
-            "speedup_percent": 40.25, "speedup_interval_percent": [38.0, 42.0], "predicted_speedup_percent": 50.0,
+            "speedup_percent": 40.25, "speedup_interval_percent": {"low": 38.0, "high": 42.0}, "predicted_speedup_percent": 50.0,
             "considered": [{"taken": False, "grounds": "not_sure"}, {"taken": True, "grounds": "measured_likely"}],
             "gains": {"by_rules": [
                 {"rules": list("abcdef"), "saved_us": 15.0, "saved_percent": 7.5, "estimated": True, "regions": regions},
@@ -162,12 +162,10 @@ class ResultTest(unittest.TestCase):
     def made(self, **files):
         """A result whose model and weights have this content."""
         files = {name.replace("__", "/").replace("_", "."): data for name, data in files.items()}
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        one = quotient.Result("jobs/a", True, report(), list(files), folder)
+        one = quotient.Result("jobs/a", True, report(), list(files))
         one.path.write_bytes(b"model")
         for name, data in files.items():
-            result.place_of(folder.name, name).write_bytes(data)
+            one.place_of(name).write_bytes(data)
         return one
 
     def files(self):
@@ -203,8 +201,15 @@ class ResultTest(unittest.TestCase):
         with self.assertRaisesRegex(quotient.OptionError, "is what the model calls its weights"):
             self.made(w_data=b"weights").save(self.folder / "w.data")
         with self.assertRaises(quotient.ModelError):
-            result.place_of(str(self.folder), "../w.data")
+            self.made().place_of("../w.data")
         self.assertEqual(self.files(), {})
+
+    def test_the_temporary_folder_goes_with_the_result(self):
+        one = self.made(in__w_data=b"weights")
+        folder = one.path.parent
+        self.assertTrue((folder / "in" / "w.data").exists())
+        del one
+        self.assertFalse(folder.exists())
 
     def test_the_model_has_a_name_of_its_own(self):
         self.assertEqual(self.made(model_onnx=b"weights").model, b"model")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
@@ -178,10 +177,9 @@ async def fetch_result(session: Session, record: JobRecord) -> results.Result:
         files[result.external_location] = result.external_data
     elif not improved:  # It is the original, whose weights it needs.
         files = {file.location: file.blob for file in job.model.external_files}
-    folder = tempfile.TemporaryDirectory(prefix="quotient-")
-    made = results.Result(job.name, improved, report, list(files), folder)
+    made = results.Result(job.name, improved, report, list(files))
     for location, blob in {**files, made.path.name: result.model}.items():
-        with open(results.place_of(folder.name, location), "wb") as file:
+        with open(made.place_of(location), "wb") as file:
             await _blobs.download(session, blob, file.write)
     return made
 

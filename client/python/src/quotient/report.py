@@ -64,7 +64,7 @@ class Report:
     @property
     def measured_us(self) -> tuple[float | None, float | None]:
         """The medians of runs of the original and of the result. None where nothing was run."""
-        return tuple(self.data[side]["measured_us"]["median"] for side in ("original", "optimized"))
+        return self.data["original"]["measured_us"]["median"], self.data["optimized"]["measured_us"]["median"]
 
     @property
     def predicted_gain_percent(self) -> float | None:
@@ -79,7 +79,7 @@ class Report:
     def measured_gain_interval(self) -> tuple[float, float] | None:
         """Where the measured gain is, with 99 % confidence."""
         interval = self.data["speedup_interval_percent"]
-        return tuple(interval) if interval is not None else None
+        return (interval["low"], interval["high"]) if interval is not None else None
 
     @property
     def notes(self) -> list[str]:

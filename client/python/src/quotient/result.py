@@ -9,6 +9,7 @@ import pathlib
 import secrets
 import shutil
 import tempfile
+import weakref
 from typing import TYPE_CHECKING
 
 from quotient._model import check_location
@@ -28,8 +29,7 @@ def external_location_of(name: str) -> str:
 class Result:
     """Its files are in a temporary folder, which goes with this object."""
 
-    def __init__(self, job: str, improved: bool, report: Report, locations: list[str],
-                 folder: tempfile.TemporaryDirectory[str]) -> None:
+    def __init__(self, job: str, improved: bool, report: Report, locations: list[str]) -> None:
         self.job = job
         """The name of the job."""
         self.improved = improved
@@ -37,8 +37,9 @@ class Result:
         self.report = report
         self.external_data = locations
         """The files beside the model that hold its weights, by the names that the model uses."""
-        self._folder = folder
-        self.path = pathlib.Path(folder.name) / model_file_name(locations)
+        folder = tempfile.mkdtemp(prefix="quotient-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.path = pathlib.Path(folder) / model_file_name(locations)
         """The model's file in the temporary folder, with its external data beside it."""
 
     @property
@@ -63,6 +64,14 @@ class Result:
             for temporary, final in writes:
                 os.replace(temporary, final)
         return target
+
+    def place_of(self, location: str) -> pathlib.Path:
+        """Where the file of a location goes in the temporary folder. The server is not trusted: its names must
+        not lead out of it."""
+        check_location(location)
+        path = self.path.parent / location
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
     def _prepare(self, location: str, model: pathlib.Path,
                  stack: contextlib.ExitStack) -> tuple[pathlib.Path, pathlib.Path]:
@@ -95,14 +104,6 @@ def model_file_name(locations: list[str]) -> str:
     while name in taken:
         name = f"_{name}"
     return name
-
-
-def place_of(folder: str, location: str) -> pathlib.Path:
-    """Where a file of a result goes. The server is not trusted: its names must not lead out of the folder."""
-    check_location(location)
-    path = pathlib.Path(folder) / location
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path, stack: contextlib.ExitStack) -> pathlib.Path:
