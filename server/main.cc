@@ -5,12 +5,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +26,6 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/os/atomic_file.h"
-#include "core/os/cpu_quota.h"
 #include "core/os/environment.h"
 #include "core/os/fault_point.h"
 #include "core/os/guarded_main.h"
@@ -66,6 +63,7 @@
 #include "server/store/disk/blob_scrubber.h"
 #include "server/store/disk/run_record.h"
 #include "server/stores.h"
+#include "server/threads.h"
 #include "server/worker/worker_pool.h"
 
 namespace quotient {
@@ -94,21 +92,6 @@ absl::Status CheckLibrary(const config::ServerFlags& flags, optimize::Devices* d
   const int threads = optimize::Options().ThreadsToUse();
   return Annotate(devices->Identify(kernels::onnxruntime::kCpuDevice, threads).status(),
                   "--onnxruntime");
-}
-
-// Threads that the control group lets run all of the time, if there are fewer than processors; else
-// 0. A thread more would be stopped in each period, and what it measures with it.
-int ThreadsInQuota() {
-  const std::optional<double> quota = os::CpuQuota();
-  if (!quota.has_value() || *quota >= optimize::Options().ThreadsToUse()) return 0;
-  return std::max(1, static_cast<int>(*quota));
-}
-
-// Hashing what is uploaded takes a core for each upload that is at it. Half of them are for others.
-int UploadsAtOnce() {
-  const int in_quota = ThreadsInQuota();
-  const int cores = in_quota > 0 ? in_quota : optimize::Options().ThreadsToUse();
-  return std::max(1, cores / 2);
 }
 
 // The job queue: the ledger, its observers, and admission and dispatch, which write to it.
@@ -197,8 +180,7 @@ struct Workers {
 struct Services {
   Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
       : blob_limits{.streams = {.count = static_cast<int>(flags.max_transfers),
-                                .per_peer = static_cast<int>(flags.max_transfers_per_client)},
-                    .writers = UploadsAtOnce()},
+                                .per_peer = static_cast<int>(flags.max_transfers_per_client)}},
         blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
         models(&queue->admission, workers->runner.get(), &Clock::System()),
         optimizer({.count = static_cast<int>(flags.max_watches),

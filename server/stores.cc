@@ -9,6 +9,7 @@
 #include "server/store/disk/checkpoint_store.h"
 #include "server/store/disk/upload_store.h"
 #include "server/store/sqlite/job_store.h"
+#include "server/threads.h"
 
 namespace quotient {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 store::UploadLimits LimitsOfUploads(const config::ServerFlags& flags) {
   return {.max_open = static_cast<int>(flags.max_uploads),
           .max_open_per_client = static_cast<int>(flags.max_uploads_per_client),
-          .max_bytes_per_client = flags.max_upload_bytes_per_client};
+          .max_bytes_per_client = flags.max_upload_bytes_per_client,
+          .hashing = HashingThreads()};
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/wire/status.h"
+
 namespace quotient::client {
 namespace {
 
@@ -21,7 +23,7 @@ void Retry::Progressed() {
 }
 
 bool Retry::Again(const absl::Status& status) {
-  if (!absl::IsUnavailable(status)) return false;
+  if (!wire::MayPass(status)) return false;
   const absl::Duration left = give_up_ - absl::Now();
   if (left <= absl::ZeroDuration()) return false;
   const bool interrupted = interrupt_.WaitFor(std::min(pause_, left));

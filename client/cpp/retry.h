@@ -1,7 +1,7 @@
 #pragma once
 
-// Decides when to retry and when to give up. Only UNAVAILABLE is retried, with growing pauses,
-// until the time `patience` has passed since the last progress.
+// Decides when to retry and when to give up. What may pass (proto/wire/status.h) is retried, with
+// growing pauses, until the time `patience` has passed since the last progress.
 //
 //   Retry retry(patience, interrupt);
 //   do {

@@ -34,6 +34,7 @@ enum class Reason {
   kBlobCorrupt,          // DATA_LOSS: a stored blob does not have its digest
   kJournalInvalid,       // INVALID_ARGUMENT: damaged, or does not follow; says where
   kJournalVersion,       // FAILED_PRECONDITION: another version of Quotient made the journal
+  kJournalMissing,       // NOT_FOUND: the result has no journal
   kJobNotFound,          // NOT_FOUND
   kJobNotFinished,       // FAILED_PRECONDITION
   kResultNotFound,       // NOT_FOUND: no equal job has a result
@@ -41,11 +42,13 @@ enum class Reason {
   kQueueFull,            // UNAVAILABLE
   kQuotaJobs,            // RESOURCE_EXHAUSTED: the client has too many waiting jobs
   kQuotaBytes,           // RESOURCE_EXHAUSTED: the client's jobs have too many bytes
+  kQuotaCalls,           // RESOURCE_EXHAUSTED: the client has too many uploads, watches or checks
   kQueueDeadline,        // DEADLINE_EXCEEDED: the job did not begin in time
   kDraining,             // UNAVAILABLE: the server is shutting down
   kStorageDown,          // UNAVAILABLE
   kDeviceNotPresent,     // FAILED_PRECONDITION
   kDeviceLost,           // UNAVAILABLE: a GPU failed; only a new process can use it again
+  kProgramReplaced,      // UNAVAILABLE: the server's files are of another build; it ends
   kCancelled,            // CANCELLED
   kRunBudget,            // DEADLINE_EXCEEDED: stopped before there was a valid result
   kPoisoned,             // INTERNAL: its process crashed, hung or took all memory, each time

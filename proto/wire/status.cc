@@ -75,6 +75,10 @@ void AddMissingBlob(const BlobId& blob, absl::Status* status) {
   status->SetPayload(kMissingUrl, lines);
 }
 
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || GetReason(status) == Reason::kQuotaCalls;
+}
+
 google::rpc::Status ToProto(const absl::Status& status) {
   google::rpc::Status message;
   message.set_code(static_cast<int>(status.code()));
@@ -86,7 +90,7 @@ google::rpc::Status ToProto(const absl::Status& status) {
   message.add_details()->PackFrom(info);
   if (const auto missing = status.GetPayload(kMissingUrl))
     AddPreconditionFailure(*missing, &message);
-  if (status.code() == absl::StatusCode::kUnavailable) {
+  if (MayPass(status)) {
     google::rpc::RetryInfo retry;
     retry.mutable_retry_delay()->set_seconds(kRetryAfterSeconds);
     message.add_details()->PackFrom(retry);

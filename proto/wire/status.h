@@ -15,7 +15,10 @@ namespace quotient::wire {
 // Adds a blob to a BLOB_MISSING error's list of blobs to upload.
 void AddMissingBlob(const BlobId& blob, absl::Status* status);
 
-// ErrorInfo.reason is the reason of `status`, or the name of its code if it has none. UNAVAILABLE
+// Whether the same call may succeed in a moment.
+bool MayPass(const absl::Status& status);
+
+// ErrorInfo.reason is the reason of `status`, or the name of its code if it has none. What may pass
 // gets a RetryInfo, and a status with missing blobs gets a PreconditionFailure.
 google::rpc::Status ToProto(const absl::Status& status);
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/digest.h"
 #include "core/base/log.h"
@@ -15,27 +14,13 @@
 #include "core/os/fault_point.h"
 #include "proto/wire/status.h"
 #include "server/jobs/action_key.h"
+#include "server/jobs/request_checks.h"
 
 namespace quotient::jobs {
 namespace {
 
-constexpr size_t kMaxNameBytes = 4096;
 // The use of a result is noted at most once in this time, since each note is a durable write.
 constexpr int64_t kUseStepMs = 600'000;
-
-absl::Status CheckName(absl::string_view what, absl::string_view name) {
-  if (name.size() <= kMaxNameBytes && !absl::StrContains(name, '\0')) return absl::OkStatus();
-  return MakeError(Reason::kOptionInvalid, absl::StrCat(what, ": too long, or holds a NUL byte"));
-}
-
-// The name becomes part of a model that clients write to disk, so it must be a plain file name.
-absl::Status CheckExternalLocation(absl::string_view name) {
-  QUOTIENT_RETURN_IF_ERROR(CheckName("external_location", name));
-  if (!name.empty() && name != "." && name != ".." && !absl::StrContains(name, '/')) {
-    return absl::OkStatus();
-  }
-  return MakeError(Reason::kOptionInvalid, "external_location: not a plain file name");
-}
 
 // Returns a digest of the request's content, by which a second request with the same id but other
 // content is recognized. The request is taken as it was sent, and what the server adds to the key
@@ -80,7 +65,7 @@ absl::StatusOr<Admitted> Admission::TrySubmit(const SubmitRequest& request) {
   if (draining_.load(std::memory_order_relaxed)) {
     return MakeError(Reason::kDraining, "the server is shutting down");
   }
-  QUOTIENT_RETURN_IF_ERROR(CheckSpec(request.spec));
+  QUOTIENT_RETURN_IF_ERROR(CheckSpec(request.spec, limits_));
   QUOTIENT_RETURN_IF_ERROR(CheckName("request_id", request.request_id));
   QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec));
   const absl::StatusOr<Job> job = NewJob(request);
@@ -97,22 +82,6 @@ absl::StatusOr<Admitted> Admission::TrySubmit(const SubmitRequest& request) {
   }));
   os::FaultPoint("submit.committed");
   return admitted;
-}
-
-absl::Status Admission::CheckSpec(const JobSpec& spec) const {
-  QUOTIENT_RETURN_IF_ERROR(CheckName("model_name", spec.model_name));
-  QUOTIENT_RETURN_IF_ERROR(CheckExternalLocation(spec.external_location));
-  if (spec.model.external_files.size() > static_cast<size_t>(limits_.max_external_files)) {
-    return MakeError(Reason::kLimitNodes, "the model has too many external files");
-  }
-  for (const auto& [location, blob] : spec.model.external_files) {
-    QUOTIENT_RETURN_IF_ERROR(CheckName("external_files.location", location));
-  }
-  if (spec.model.TotalBytes() > limits_.max_model_bytes) {
-    return MakeError(Reason::kLimitBytes,
-                     absl::StrCat("the model has more than ", limits_.max_model_bytes, " bytes"));
-  }
-  return spec.options.Validate();
 }
 
 absl::Status Admission::CheckBlobs(const JobSpec& spec) const {
@@ -347,7 +316,7 @@ absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_vie
 }
 
 absl::StatusOr<Job> Admission::Lookup(const JobSpec& spec) {
-  QUOTIENT_RETURN_IF_ERROR(CheckSpec(spec));
+  QUOTIENT_RETURN_IF_ERROR(CheckSpec(spec, limits_));
   QUOTIENT_ASSIGN_OR_RETURN(const Job wanted, NewJob({.spec = spec}));
   QUOTIENT_RETURN_IF_ERROR(DropIncomplete(wanted.action_key));
   QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> same,
@@ -360,7 +329,7 @@ absl::StatusOr<Job> Admission::Lookup(const JobSpec& spec) {
 }
 
 absl::StatusOr<Job> Admission::Validate(const JobSpec& spec) const {
-  QUOTIENT_RETURN_IF_ERROR(CheckSpec(spec));
+  QUOTIENT_RETURN_IF_ERROR(CheckSpec(spec, limits_));
   QUOTIENT_RETURN_IF_ERROR(CheckBlobs(spec));
   return NewJob({.spec = spec});
 }

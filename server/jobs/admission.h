@@ -104,8 +104,8 @@ class Admission {
 
  private:
   absl::StatusOr<Admitted> TrySubmit(const SubmitRequest& request);
-  absl::Status CheckSpec(const JobSpec& spec) const;
-  // Also sees to it that the blobs stay until the job is in the store.
+  // BLOB_MISSING if one is not there. Also sees to it that the blobs stay until the job is in the
+  // store.
   absl::Status CheckBlobs(const JobSpec& spec) const;
   // Returns the job of the request, with what the server decides, which is not in the store yet.
   // Errors are those of identifying the device.

@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include "core/base/reason.h"
-#include "core/optimize/device_table.h"
-#include "server/ops/grpc_methods.h"
+#include "server/ops/label_values.h"
 
 namespace quotient::ops {
 namespace {
@@ -19,41 +17,6 @@ constexpr double kRatios[] = {0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.9
 // From 64 MiB to 256 GiB.
 constexpr double kBytes[] = {0x1p26, 0x1p27, 0x1p28, 0x1p29, 0x1p30, 0x1p31, 0x1p32,
                              0x1p33, 0x1p34, 0x1p35, 0x1p36, 0x1p37, 0x1p38};
-
-std::vector<SeriesValues> CalledMethods() {
-  std::vector<SeriesValues> series;
-  for (const GrpcMethod& method : GrpcMethods()) {
-    series.push_back({method.service, method.method, method.type});
-  }
-  return series;
-}
-
-std::vector<SeriesValues> HandledCalls() {
-  std::vector<SeriesValues> series;
-  for (const GrpcMethod& method : GrpcMethods()) {
-    for (const char* code : GrpcCodeNames()) {
-      series.push_back({method.service, method.method, method.type, code});
-    }
-  }
-  return series;
-}
-
-// Only failed jobs have a reason, and may lack it.
-std::vector<SeriesValues> FinishedJobs() {
-  std::vector<SeriesValues> series = {{"succeeded", ""}, {"cancelled", ""}, {"failed", ""}};
-  for (int i = 0; i <= static_cast<int>(Reason::kInternal); ++i) {  // kInternal is the last one.
-    series.push_back({"failed", std::string(ReasonName(static_cast<Reason>(i)))});
-  }
-  return series;
-}
-
-std::vector<std::string> MeasuredDevices() {
-  std::vector<std::string> names;
-  for (const optimize::DeviceKind& kind : optimize::AllDeviceKinds()) {
-    if (kind.is_measured()) names.insert(names.end(), kind.names.begin(), kind.names.end());
-  }
-  return names;
-}
 
 void AddServer(std::vector<MetricSpec>* table) {
   table->push_back({.id = kBuildInfo,

@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/digest.h"
+#include "server/rpc/call_slot.h"
 #include "server/rpc/peer.h"
 #include "server/rpc/status.h"
 
@@ -24,11 +24,6 @@ absl::Status Malformed(absl::string_view message) { return absl::InvalidArgument
 absl::Status Unreadable(const BlobId& id) {
   return MakeError(Reason::kBlobCorrupt,
                    absl::StrCat("the server's disk cannot read blob ", id.Text()));
-}
-
-absl::Status NoSlot() {
-  return MakeError(Reason::kQueueFull,
-                   "too many uploads and downloads at once, in all or of this client");
 }
 
 }  // namespace
@@ -66,10 +61,12 @@ grpc::Status BlobService::StartUpload(grpc::ServerContext* context,
 grpc::Status BlobService::Upload(grpc::ServerContext* context,
                                  grpc::ServerReader<v1::UploadRequest>* reader,
                                  v1::UploadResponse* response) {
-  const auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
-  if (slot == nullptr) return ToGrpc(NoSlot());
+  const auto slot = TakeSlot(context, slots_);
+  if (!slot.ok()) return ToGrpc(slot.status());
   const auto read = [&](v1::UploadRequest* request) {
-    return slot->AwaitPeer([&] { return reader->Read(request); });
+    if (!(*slot)->AwaitPeer([&] { return reader->Read(request); })) return false;
+    (*slot)->Moved(request->data().size());
+    return true;
   };
   return ToGrpc(Receive(read, response));
 }
@@ -94,26 +91,12 @@ absl::Status BlobService::Receive(ReadFrame read, v1::UploadResponse* response) 
       return MakeError(Reason::kLimitBytes, absl::StrCat("a chunk of ", request.data().size(),
                                                          " bytes; see GetCapabilities"));
     }
-    QUOTIENT_RETURN_IF_ERROR(Append(request.data(), upload.get()));
+    QUOTIENT_RETURN_IF_ERROR(upload->Append(request.data()));
   }
   // The stream has ended or was lost before `finish`: keep the bytes received so far.
   QUOTIENT_RETURN_IF_ERROR(upload->Flush());
   response->set_committed_offset(upload->committed_offset());
   return absl::OkStatus();
-}
-
-absl::Status BlobService::Append(absl::string_view data, jobs::UploadWriter* upload) {
-  const auto is_free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return free_writers_ > 0; };
-  {
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&is_free));
-    --free_writers_;
-  }
-  const auto give_back = absl::MakeCleanup([this] {
-    absl::MutexLock lock(&mutex_);
-    ++free_writers_;
-  });
-  return upload->Append(data);
 }
 
 grpc::Status BlobService::QueryUpload(grpc::ServerContext* /*context*/,
@@ -127,10 +110,12 @@ grpc::Status BlobService::QueryUpload(grpc::ServerContext* /*context*/,
 
 grpc::Status BlobService::Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                                    grpc::ServerWriter<v1::DownloadResponse>* writer) {
-  const auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
-  if (slot == nullptr) return ToGrpc(NoSlot());
+  const auto slot = TakeSlot(context, slots_);
+  if (!slot.ok()) return ToGrpc(slot.status());
   const auto write = [&](const v1::DownloadResponse& response) {
-    return slot->AwaitPeer([&] { return writer->Write(response); });
+    if (!(*slot)->AwaitPeer([&] { return writer->Write(response); })) return false;
+    (*slot)->Moved(response.data().size());
+    return true;
   };
   return ToGrpc(Send(*request, write));
 }

@@ -2,11 +2,9 @@
 
 #include <cstdint>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
 #include "quotient/v1/blob.grpc.pb.h"
 #include "server/jobs/blob_store.h"
@@ -16,12 +14,9 @@ namespace quotient::rpc {
 
 struct BlobLimits {
   int64_t max_chunk_bytes = int64_t{2} << 20;
-  SlotLimits streams;  // Uploads and downloads at once. Further ones get QUEUE_FULL.
+  SlotLimits streams;  // Uploads and downloads at once.
   // A stream whose client is silent for this long is cut off. The client may resume it.
   int64_t max_idle_ms = 60'000;
-  // Uploads that hash and write what came at the same time. The others take turns with them, and
-  // meanwhile their clients have to wait, so that calls that take no time find a core.
-  int writers = 1;
 };
 
 // Implements quotient.v1.BlobService on the blob and upload stores. Borrows the stores and the
@@ -34,8 +29,7 @@ class BlobService final : public v1::BlobService::Service {
       : limits_(limits),
         blobs_(*blobs),
         uploads_(*uploads),
-        slots_(limits.streams, clock),
-        free_writers_(limits.writers) {}
+        slots_(limits.streams, "uploads and downloads", clock) {}
 
   // Cuts off streams whose clients are silent for too long. To be called every few seconds.
   void CancelIdle() { slots_.CancelIdle(limits_.max_idle_ms); }
@@ -59,17 +53,12 @@ class BlobService final : public v1::BlobService::Service {
   absl::Status Send(const v1::DownloadRequest& request, WriteChunk write);
 
  private:
-  // Appends it when it is this upload's turn.
-  absl::Status Append(absl::string_view data, jobs::UploadWriter* upload)
-      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Missing(const v1::FindMissingRequest& request, v1::FindMissingResponse* response);
 
   const BlobLimits limits_;
   jobs::BlobStore& blobs_;
   jobs::UploadStore& uploads_;
   StreamSlots slots_;
-  absl::Mutex mutex_;
-  int free_writers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::rpc

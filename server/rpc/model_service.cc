@@ -3,30 +3,21 @@
 #include <string>
 #include <utility>
 
-#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/options.h"
 #include "proto/wire/validation.h"
 #include "server/jobs/convert.h"
-#include "server/rpc/peer.h"
+#include "server/rpc/call_slot.h"
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
-
-absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> ModelService::TakeSlot(
-    grpc::ServerContext* context) {
-  auto slot = slots_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
-  if (slot != nullptr) return slot;
-  return MakeError(Reason::kQueueFull,
-                   "too many models are being inspected or validated, in all or of this client");
-}
 
 grpc::Status ModelService::InspectModel(grpc::ServerContext* context,
                                         const v1::InspectModelRequest* request,
                                         v1::InspectModelResponse* response) {
   const absl::StatusOr<jobs::Manifest> model = jobs::FromProto(request->model());
   if (!model.ok()) return ToGrpc(model.status());
-  const auto slot = TakeSlot(context);
+  const auto slot = TakeSlot(context, slots_);
   if (!slot.ok()) return ToGrpc(slot.status());
   absl::StatusOr<std::string> summary =
       runner_.Inspect(*model, request->model_name(), [context] { return !context->IsCancelled(); });
@@ -50,7 +41,7 @@ absl::StatusOr<v1::ValidateModelResponse> ModelService::Validate(
   QUOTIENT_ASSIGN_OR_RETURN(spec.model, jobs::FromProto(request.model()));
   spec.options = wire::FromProto(request.options());
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, admission_.Validate(spec));
-  QUOTIENT_ASSIGN_OR_RETURN(const auto slot, TakeSlot(context));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto slot, TakeSlot(context, slots_));
   QUOTIENT_ASSIGN_OR_RETURN(
       const optimize::Validation validation,
       runner_.Validate(job.spec, [context] { return !context->IsCancelled(); }));

@@ -16,7 +16,8 @@ class ModelService final : public v1::ModelService::Service {
   ModelService(jobs::Admission* admission, worker::JobRunner* runner, const Clock* clock)
       : admission_(*admission),
         runner_(*runner),
-        slots_({.count = kMostCalls, .per_peer = kMostCallsOfPeer}, clock) {}
+        slots_({.count = kMostCalls, .per_peer = kMostCallsOfPeer},
+               "models that are inspected or validated", clock) {}
 
   grpc::Status InspectModel(grpc::ServerContext* context, const v1::InspectModelRequest* request,
                             v1::InspectModelResponse* response) override;
@@ -30,9 +31,6 @@ class ModelService final : public v1::ModelService::Service {
   // Concurrent calls: reading a model can take long.
   static constexpr int kMostCalls = 3;
   static constexpr int kMostCallsOfPeer = 2;
-
-  // Returns QUEUE_FULL if there is no slot for a call.
-  absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> TakeSlot(grpc::ServerContext* context);
 
   jobs::Admission& admission_;
   worker::JobRunner& runner_;

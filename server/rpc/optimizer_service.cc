@@ -16,6 +16,7 @@
 #include "proto/wire/time.h"
 #include "server/config/log_format.h"
 #include "server/jobs/convert.h"
+#include "server/rpc/call_slot.h"
 #include "server/rpc/page_token.h"
 #include "server/rpc/peer.h"
 #include "server/rpc/status.h"
@@ -173,8 +174,7 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
 
 grpc::ServerWriteReactor<v1::WatchJobResponse>* OptimizerService::WatchJob(
     grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
-  auto slot = watches_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
-  return StartWatchStream(*request, std::move(slot), admission_, store_, hub_);
+  return StartWatchStream(*request, TakeSlot(context, watches_), admission_, store_, hub_);
 }
 
 grpc::Status OptimizerService::CancelJob(grpc::ServerContext* /*context*/,
@@ -207,11 +207,7 @@ absl::StatusOr<jobs::Job> OptimizerService::FindWithResult(const std::string& na
 
 absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> OptimizerService::BeginCheck(
     grpc::ServerContext* context, jobs::Job* job) {
-  auto slot = checks_.TryTake(PeerHost(context->peer()), [context] { context->TryCancel(); });
-  if (slot == nullptr) {
-    return MakeError(Reason::kQueueFull,
-                     "too many results are being verified or replayed, in all or of this client");
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(auto slot, TakeSlot(context, checks_));
   optimize::Options& options = job->spec.options;
   options.threads = std::max(1, options.ThreadsToUse() / kPartsOfThreads);
   return slot;
@@ -259,6 +255,7 @@ absl::StatusOr<v1::ReplayJournalResponse> OptimizerService::Replay(
   *response.mutable_model() = wire::ToProto(replay.model);
   response.set_is_result(replay.is_result);
   response.set_rewrites(replay.rewrites);
+  response.mutable_conditions()->Add(replay.conditions.begin(), replay.conditions.end());
   return response;
 }
 

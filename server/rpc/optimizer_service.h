@@ -26,8 +26,9 @@ class OptimizerService final
         store_(*store),
         hub_(*hub),
         runner_(*runner),
-        watches_(watches, clock),
-        checks_({.count = kMostChecks, .per_peer = 1}, clock) {}
+        watches_(watches, "watched jobs", clock),
+        checks_({.count = kMostChecks, .per_peer = 1}, "results that are verified or replayed",
+                clock) {}
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::SubmitJobResponse* response) override;
@@ -71,7 +72,7 @@ class OptimizerService final
   // Fails with JOB_NOT_FINISHED if it has none.
   absl::StatusOr<jobs::Job> FindWithResult(const std::string& name);
   // Returns what to hold while the result of the job is checked, and sets the threads to use.
-  // QUEUE_FULL if too many checks run.
+  // QUEUE_FULL or QUOTA_CALLS if too many checks run.
   absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> BeginCheck(grpc::ServerContext* context,
                                                                 jobs::Job* job);
   absl::StatusOr<v1::DeleteJobResponse> Delete(const v1::DeleteJobRequest& request);

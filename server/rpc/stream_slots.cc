@@ -1,15 +1,21 @@
 #include "server/rpc/stream_slots.h"
 
 #include <iterator>
-#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
 
 namespace quotient::rpc {
 
-std::unique_ptr<StreamSlots::Slot> StreamSlots::TryTake(absl::string_view peer,
-                                                        std::function<void()> cancel) {
+absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> StreamSlots::Take(absl::string_view peer,
+                                                                     std::function<void()> cancel) {
   absl::MutexLock lock(&mutex_);
-  if (CountOf(peer) >= limits_.per_peer && !CancelMostIdle(peer)) return nullptr;
-  if (count_ >= limits_.count && !CancelMostIdle(std::nullopt)) return nullptr;
+  if (CountOf(peer) >= limits_.per_peer && !MakeRoomOfPeer(peer)) {
+    return MakeError(Reason::kQuotaCalls, absl::StrCat("too many ", what_, " of this client"));
+  }
+  if (count_ >= limits_.count && !MakeRoom(peer)) {
+    return MakeError(Reason::kQueueFull, absl::StrCat("too many ", what_, " of all clients"));
+  }
   streams_.push_back({std::string(peer), std::move(cancel), std::nullopt});
   ++count_;
   ++counts_[peer];
@@ -33,25 +39,45 @@ void StreamSlots::Cancel(Stream& stream) {
   stream.cancel();
 }
 
-bool StreamSlots::CancelMostIdle(std::optional<absl::string_view> peer) {
-  int64_t oldest_ns = clock_.NowNs() - limits_.spared_idle_ms * 1'000'000;
+std::optional<int64_t> StreamSlots::IdleNs(const Stream& stream) const {
+  if (stream.is_cancelled || !stream.waits_since_ns.has_value()) return std::nullopt;
+  return stream.waited_ns + clock_.NowNs() - *stream.waits_since_ns;
+}
+
+StreamSlots::Stream* StreamSlots::MostIdle(int64_t least_ns,
+                                           absl::FunctionRef<bool(const Stream&)> is_eligible) {
   Stream* most_idle = nullptr;
   for (Stream& stream : streams_) {
-    if (stream.is_cancelled || (peer.has_value() && stream.peer != *peer)) continue;
-    if (!stream.waits_since_ns.has_value() || *stream.waits_since_ns >= oldest_ns) continue;
-    oldest_ns = *stream.waits_since_ns;
+    const std::optional<int64_t> idle_ns = IdleNs(stream);
+    if (!idle_ns.has_value() || *idle_ns <= least_ns || !is_eligible(stream)) continue;
+    least_ns = *idle_ns;
     most_idle = &stream;
   }
-  if (most_idle != nullptr) Cancel(*most_idle);
-  return most_idle != nullptr;
+  return most_idle;
+}
+
+bool StreamSlots::MakeRoomOfPeer(absl::string_view peer) {
+  Stream* const stream = MostIdle(limits_.spared_idle_ms * 1'000'000,
+                                  [&](const Stream& other) { return other.peer == peer; });
+  if (stream != nullptr) Cancel(*stream);
+  return stream != nullptr;
+}
+
+bool StreamSlots::MakeRoom(absl::string_view peer) {
+  Stream* stream =
+      MostIdle(limits_.spared_idle_ms * 1'000'000, [](const Stream& /*other*/) { return true; });
+  if (stream == nullptr) {
+    const int least = CountOf(peer) + 2;
+    stream = MostIdle(-1, [&](const Stream& other) { return CountOf(other.peer) >= least; });
+  }
+  if (stream != nullptr) Cancel(*stream);
+  return stream != nullptr;
 }
 
 void StreamSlots::CancelIdle(int64_t idle_ms) {
   absl::MutexLock lock(&mutex_);
-  const int64_t since_ns = clock_.NowNs() - idle_ms * 1'000'000;
   for (Stream& stream : streams_) {
-    const bool is_idle = stream.waits_since_ns.has_value() && *stream.waits_since_ns < since_ns;
-    if (is_idle && !stream.is_cancelled) Cancel(stream);
+    if (IdleNs(stream).value_or(0) > idle_ms * 1'000'000) Cancel(stream);
   }
 }
 
@@ -62,15 +88,29 @@ StreamSlots::Slot::~Slot() {
 }
 
 bool StreamSlots::Slot::AwaitPeer(absl::FunctionRef<bool()> transfer) {
-  SetWaitsSince(slots_.clock_.NowNs());
+  BeginToWait();
   const bool moved = transfer();
-  SetWaitsSince(std::nullopt);
+  EndWaiting();
   return moved;
 }
 
-void StreamSlots::Slot::SetWaitsSince(std::optional<int64_t> ns) {
+void StreamSlots::Slot::BeginToWait() {
   absl::MutexLock lock(&slots_.mutex_);
-  place_->waits_since_ns = ns;
+  place_->waits_since_ns = slots_.clock_.NowNs();
+}
+
+void StreamSlots::Slot::EndWaiting() {
+  absl::MutexLock lock(&slots_.mutex_);
+  place_->waited_ns += slots_.clock_.NowNs() - *place_->waits_since_ns;
+  place_->waits_since_ns.reset();
+}
+
+void StreamSlots::Slot::Moved(size_t bytes) {
+  absl::MutexLock lock(&slots_.mutex_);
+  place_->moved_bytes += static_cast<int64_t>(bytes);
+  if (place_->moved_bytes < kWorthwhileBytes) return;
+  place_->moved_bytes = 0;
+  place_->waited_ns = 0;
 }
 
 }  // namespace quotient::rpc

@@ -1,12 +1,16 @@
 #pragma once
 
 // Limits the number of concurrent calls that take long, in all and for each peer, and ends streams
-// whose peer is silent. Otherwise a few silent clients could occupy all slots and keep out everyone
-// else.
+// whose peer is silent or slow. Otherwise a few such clients could occupy all slots and keep out
+// everyone else.
 //
-//   const auto slot = slots.TryTake(PeerHost(context->peer()), [context] { context->TryCancel();
-//   }); if (slot == nullptr) return TooMany(); while (slot->AwaitPeer([&] { return
-//   reader->Read(&request); })) ...
+//   QUOTIENT_ASSIGN_OR_RETURN(
+//       const auto slot, slots.Take(PeerHost(context->peer()), [context] { context->TryCancel();
+//       }));
+//   while (slot->AwaitPeer([&] { return reader->Read(&request); })) {
+//     slot->Moved(request.data().size());
+//     ...
+//   }
 
 #include <cstdint>
 #include <functional>
@@ -14,10 +18,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
@@ -36,18 +42,26 @@ struct SlotLimits {
 class StreamSlots {
  public:
   class Slot;
+  // A stream waits for its peer until so many bytes have moved. Whoever sends single bytes would
+  // else never seem to wait. So a stream is idle that moves less than 13 KB/s with the default
+  // limit.
+  static constexpr int64_t kWorthwhileBytes = 64 << 10;
 
-  // Borrows the clock.
-  StreamSlots(const SlotLimits& limits, const Clock* clock) : limits_(limits), clock_(*clock) {}
+  // `what` names the streams in errors, such as "uploads and downloads". Borrows the clock.
+  StreamSlots(const SlotLimits& limits, std::string what, const Clock* clock)
+      : limits_(limits), what_(std::move(what)), clock_(*clock) {}
   // All slots must have been given back. The lock waits for the thread that gave back the last one,
   // which may still hold it.
   ~StreamSlots() { absl::MutexLock lock(&mutex_); }
 
-  // Returns null if all slots are taken, or all of this peer, by streams that do not wait for their
-  // peers, or not for long. `cancel` must end the stream, and is called from another thread, at
-  // most once. It is not called after the slot's destruction. It must not block or call this
-  // object.
-  std::unique_ptr<Slot> TryTake(absl::string_view peer, std::function<void()> cancel)
+  // Returns QUOTA_CALLS if this peer has all slots that it may have, and QUEUE_FULL if there is no
+  // slot at all, unless a stream can be cancelled for this one:
+  // - one that has waited for its peer for long,
+  // - or, if there is no slot at all, one that waits for a peer that has two streams more than this
+  //   peer, so that no few peers can keep out all others.
+  // `cancel` must end the stream, and is called from another thread, at most once. It is not called
+  // after the slot's destruction. It must not block or call this object.
+  absl::StatusOr<std::unique_ptr<Slot>> Take(absl::string_view peer, std::function<void()> cancel)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Cancels streams that have waited for their peers for longer than `idle_ms`. To be called
@@ -59,17 +73,26 @@ class StreamSlots {
     std::string peer;
     std::function<void()> cancel;
     std::optional<int64_t> waits_since_ns;  // Set while the stream waits for its peer.
+    int64_t waited_ns = 0;                  // Before that, for the bytes that come now.
+    int64_t moved_bytes = 0;                // Meanwhile.
     bool is_cancelled = false;              // It will end soon, and does not count any more.
   };
 
-  // Makes room for another stream, among those of the peer only if it is given. Returns whether it
-  // could.
-  bool CancelMostIdle(std::optional<absl::string_view> peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long it has waited; nullopt if it does not wait now, or was cancelled.
+  std::optional<int64_t> IdleNs(const Stream& stream) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The stream that has waited for longest, if longer than `least_ns`, among those for which
+  // `is_eligible` holds. Null if there is none.
+  Stream* MostIdle(int64_t least_ns, absl::FunctionRef<bool(const Stream&)> is_eligible)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Return whether they could make room for one more stream of this peer, by cancelling one.
+  bool MakeRoomOfPeer(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MakeRoom(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Cancel(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Uncount(const Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int CountOf(absl::string_view peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const SlotLimits limits_;
+  const std::string what_;
   const Clock& clock_;
 
   absl::Mutex mutex_;
@@ -90,11 +113,13 @@ class StreamSlots::Slot {
   // Runs a read or write, which may wait for the peer, and returns its result.
   bool AwaitPeer(absl::FunctionRef<bool()> transfer);
   // Says that the stream waits for its peer from now on, until the slot is given back.
-  void BeginToWait() { SetWaitsSince(slots_.clock_.NowNs()); }
+  void BeginToWait();
+  // Says how many bytes, for the sake of which the stream is there, came or went.
+  void Moved(size_t bytes);
 
  private:
   friend class StreamSlots;
-  void SetWaitsSince(std::optional<int64_t> ns);
+  void EndWaiting();
   Slot(StreamSlots* slots, std::list<Stream>::iterator place) : slots_(*slots), place_(place) {}
 
   StreamSlots& slots_;

@@ -39,10 +39,11 @@ class UnreadReplies::Call : public grpc::experimental::Interceptor {
   }
 
   void TakeSlot(StreamSlots& slots) {
-    slot_ = slots.TryTake(PeerHost(context_.peer()), [this] { context_.TryCancel(); });
-    if (slot_ == nullptr) {
+    auto slot = slots.Take(PeerHost(context_.peer()), [this] { context_.TryCancel(); });
+    if (!slot.ok()) {
       context_.TryCancel();
     } else {
+      slot_ = *std::move(slot);
       slot_->BeginToWait();
     }
   }

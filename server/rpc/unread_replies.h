@@ -36,9 +36,9 @@ class UnreadReplies {
   // Borrows the clock.
   UnreadReplies(const UnreadLimits& limits, const Clock* clock)
       : limits_(limits),
-        small_(limits.small, clock),
-        large_(limits.large, clock),
-        reflection_(limits.reflection, clock) {}
+        small_(limits.small, "unread replies", clock),
+        large_(limits.large, "unread replies", clock),
+        reflection_(limits.reflection, "calls of reflection", clock) {}
 
   // What the server needs to tell this object of its calls. Borrows this object.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> NewInterceptors();

@@ -38,7 +38,7 @@ int64_t IntervalMs(const google::protobuf::Duration& wanted) {
 // without it.
 class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
  public:
-  WatchStream(std::unique_ptr<StreamSlots::Slot> slot, jobs::Admission* admission,
+  WatchStream(absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> slot, jobs::Admission* admission,
               jobs::JobStore* store, jobs::WatchHub* hub)
       : slot_(std::move(slot)), admission_(*admission), store_(*store), hub_(*hub) {}
 
@@ -78,9 +78,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
  private:
   absl::Status Prepare(const v1::WatchJobRequest& request) ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (slot_ == nullptr) {
-      return MakeError(Reason::kQueueFull, "too many watched jobs, in all or of this client");
-    }
+    QUOTIENT_RETURN_IF_ERROR(slot_.status());
     QUOTIENT_ASSIGN_OR_RETURN(job_id_, jobs::JobIdFromName(request.name()));
     jobs::WatchOptions options;
     options.min_interval_ms = IntervalMs(request.min_interval());
@@ -173,7 +171,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
     Finish(ToGrpc(status));
   }
 
-  const std::unique_ptr<StreamSlots::Slot> slot_;  // Null if there was none.
+  const absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> slot_;  // An error if it got none.
   jobs::Admission& admission_;
   jobs::JobStore& store_;
   jobs::WatchHub& hub_;
@@ -198,7 +196,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 }  // namespace
 
 grpc::ServerWriteReactor<v1::WatchJobResponse>* StartWatchStream(
-    const v1::WatchJobRequest& request, std::unique_ptr<StreamSlots::Slot> slot,
+    const v1::WatchJobRequest& request, absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> slot,
     jobs::Admission& admission, jobs::JobStore& store, jobs::WatchHub& hub) {
   auto* stream = new WatchStream(std::move(slot), &admission, &store, &hub);
   stream->Start(request);

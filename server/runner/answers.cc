@@ -92,7 +92,9 @@ absl::StatusOr<worker::Replay> ReplayOf(const v1::Ended& ended) {
   if (!model.ok()) return NoResult(model.status().message());
   return worker::Replay{.model = *model,
                         .is_result = ended.replay().is_result(),
-                        .rewrites = Amount(ended.replay().rewrites())};
+                        .rewrites = Amount(ended.replay().rewrites()),
+                        .conditions = {ended.replay().conditions().begin(),
+                                       ended.replay().conditions().end()}};
 }
 
 }  // namespace quotient::runner

@@ -118,7 +118,7 @@ class CoreRunner {
     const bool is_result = replayed->model == job.result->model &&
                            external_data == job.result->external_data &&
                            replayed->files.external_location == job.result->external_location;
-    return worker::Replay{replayed->model, is_result, replayed->rewrites};
+    return worker::Replay{replayed->model, is_result, replayed->rewrites, replayed->conditions};
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,

@@ -95,13 +95,13 @@ class Workplace {
   }
 
  private:
-  // The files of a program may be replaced while it runs. That is no job's fault, and ends when the
-  // server is started anew.
+  // PROGRAM_REPLACED if the files of the server were replaced while it runs. That is no job's
+  // fault, and ends when the server is started anew.
   static absl::Status CheckBuild(const v1::Setup& setup) {
     if (setup.protocol() == kProtocol && setup.engine_version() == optimize::EngineVersion()) {
       return absl::OkStatus();
     }
-    return MakeError(Reason::kStorageDown,
+    return MakeError(Reason::kProgramReplaced,
                      absl::StrCat("quotient-job is of another build (", optimize::EngineVersion(),
                                   ") than quotientd (", setup.engine_version(),
                                   "), which has to be started anew"));
@@ -246,6 +246,7 @@ absl::StatusOr<quotient::v1::ReplayJournalResponse> Serve(const v1::Replay& repl
   *response.mutable_model() = wire::ToProto(made.model);
   response.set_is_result(made.is_result);
   response.set_rewrites(made.rewrites);
+  response.mutable_conditions()->Add(made.conditions.begin(), made.conditions.end());
   return response;
 }
 

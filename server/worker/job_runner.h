@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,7 @@ struct Replay {
   BlobId model;            // The model that was made.
   bool is_result = false;  // Whether it is that of the result, to the last byte.
   int64_t rewrites = 0;
+  std::vector<std::string> conditions;  // As optimize::Replayed has them.
 };
 
 // Thread-safe.

@@ -160,6 +160,9 @@ void WorkerPool::WriteOutcome(const jobs::Claimed& claimed,
     Fail(result.status());  // Comes first, so that this process does not claim the job again.
     WriteWithRetry(lease,
                    [&] { return dispatch.Lose(lease, ReasonName(*reason), result.status()); });
+  } else if (reason == Reason::kProgramReplaced) {
+    Fail(result.status());
+    WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "drained"); });
   } else if (reason == Reason::kPoisoned) {
     WriteWithRetry(lease, [&] { return dispatch.Lose(lease, "process_died", result.status()); });
   } else if (reason == Reason::kStorageDown) {

@@ -2,8 +2,9 @@
 
 // The threads that run jobs. Each claims a job, runs it while a LeaseKeeper renews the lease, and
 // writes the result. When the pool stops, running jobs are handed back to the queue, and so is a
-// job whose result cannot be stored. The pool stops by itself when a job reports that a device is
-// lost (DEVICE_LOST), which only a new process can remedy.
+// job whose result cannot be stored. The pool stops by itself when a job reports what only a new
+// process can remedy: that a device is lost (DEVICE_LOST), or that the files of the server were
+// replaced (PROGRAM_REPLACED).
 
 #include <functional>
 #include <string>

@@ -3,10 +3,12 @@
 import json
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 
 import onnx
 
@@ -141,6 +143,32 @@ class OperationsTest(harness.TestCase):
                                      text=True, timeout=60, check=False)
             self.assertEqual(refused.returncode, 2)
             self.assertIn(flags[0], refused.stderr)
+
+    def test_a_server_whose_files_were_replaced_ends_and_the_next_one_does_its_job(self):
+        own = self.folder / "bin"
+        own.mkdir()
+        for program in ("quotientd", "quotient-job", "quotient"):
+            shutil.copy(harness.BIN / program, own)
+        self.enterContext(unittest.mock.patch.object(harness, "BIN", own))
+        job_program = own / "quotient-job"
+        version = subprocess.run([own / "quotientd", "--version"], capture_output=True, text=True,
+                                 check=True, timeout=60).stdout
+        digest = re.search(r"\+([0-9a-f]{8,})", version).group(1).encode()
+        code = job_program.read_bytes()
+        self.assertIn(digest, code)
+        (own / "other").write_bytes(code.replace(digest, digest[::-1]))
+        (own / "other").chmod(0o755)
+        onnx.save(models.conv_bn_relu(), self.folder / "m.onnx")
+        server = self.serve()
+        job_program.rename(own / "first")
+        (own / "other").rename(job_program)
+        job = self.quotient("submit", "m.onnx", "--device", "model:h200").out.strip()
+        self.assertEqual(server.process.wait(harness.PATIENCE_SECONDS), 1)
+        self.assertIn("quotient-job is of another build", server.log.read_text())
+        (own / "first").rename(job_program)
+        server.start()
+        self.assert_code(self.quotient("watch", job), 0)
+        self.assertEqual(self.quotient("jobs", "--json").json()["attempt"], 1)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ using quotient::testing::Check;
 
 // More takes longer and shows nothing new.
 constexpr int kMostSteps = 24;
+// What a client's jobs may have where there is a quota: fewer bytes than all blobs.
+constexpr int64_t kQuotaBytes = 8;
 
 // The blobs of all servers. No call adds any.
 testing::MemoryBlobStore& Blobs() {
@@ -66,6 +68,18 @@ absl::StatusOr<optimize::DeviceIdentity> Identify(const optimize::Options& optio
 
 class Server {
  public:
+  explicit Server(int64_t quota_bytes)
+      : admission_({.max_queued = 6,
+                    .max_queued_per_client = 5,
+                    .max_bytes_per_client = quota_bytes,
+                    .max_external_files = 16},
+                   {.ledger = &ledger_,
+                    .blobs = &Blobs(),
+                    .clock = &clock_,
+                    .engine_version = "engine 1",
+                    .new_id = [this] { return absl::StrCat(++last_id_); },
+                    .identify = Identify}) {}
+
   void Run(const JobScript& script) {
     for (int i = 0; i < std::min(script.steps_size(), kMostSteps); ++i) {
       Take(script.steps(i));
@@ -210,14 +224,7 @@ class Server {
   jobs::WatchHub hub_{&clock_};
   jobs::Dispatch dispatch_{&ledger_, &clock_};
   int last_id_ = 0;
-  jobs::Admission admission_{
-      {.max_queued = 6, .max_queued_per_client = 5, .max_external_files = 16},
-      {.ledger = &ledger_,
-       .blobs = &Blobs(),
-       .clock = &clock_,
-       .engine_version = "engine 1",
-       .new_id = [this] { return absl::StrCat(++last_id_); },
-       .identify = Identify}};
+  jobs::Admission admission_;
   testing::FakeRunner runner_{&Blobs(), &Blobs()};
   // Slots for all: a stream that loses its slot is cancelled by gRPC, which is not there.
   rpc::OptimizerService jobs_{{.count = kMostSteps + 1, .per_peer = kMostSteps + 1},
@@ -245,6 +252,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!script.ParseFromArray(data, static_cast<int>(size)) || script.steps().empty()) return 0;
   testing::NoteUnderstood();
   testing::ResolveDigests(&script);
-  Server().Run(script);
+  Server(script.steps_size() % 2 == 0 ? 0 : kQuotaBytes).Run(script);
   return 0;
 }

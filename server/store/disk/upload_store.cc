@@ -67,9 +67,7 @@ class DiskUploadWriter : public jobs::UploadWriter {
       return MakeError(Reason::kLimitBytes,
                        absl::StrCat("more bytes than the ", state_.blob.size_bytes, " announced"));
     }
-    QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd_, bytes, where_.path));
-    os::FaultPoint("upload.written");
-    digester_.Update(bytes);
+    QUOTIENT_RETURN_IF_ERROR(Write(bytes));
     written_ += static_cast<int64_t>(bytes.size());
     if (written_ - state_.committed < DiskUploadStore::kCommitEveryBytes) return absl::OkStatus();
     QUOTIENT_RETURN_IF_ERROR(Commit());
@@ -108,6 +106,14 @@ class DiskUploadWriter : public jobs::UploadWriter {
   absl::Status CheckTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(where_.turn->mutex) {
     if (where_.turn->holder == where_.number) return absl::OkStatus();
     return absl::AbortedError("another stream has taken this upload over");
+  }
+
+  absl::Status Write(absl::string_view bytes) {
+    const auto turn = store_.hash_turns_.Take();
+    QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd_, bytes, where_.path));
+    os::FaultPoint("upload.written");
+    digester_.Update(bytes);
+    return absl::OkStatus();
   }
 
   // Syncs the bytes, and then writes the state that declares them durable.
@@ -181,6 +187,7 @@ absl::StatusOr<Digester> DiskUploadStore::TakeHashed(absl::string_view upload_id
     const int64_t count = std::min(kReadAgainBytes, size - offset);
     QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes,
                               os::ReadFullyAt(fd, offset, static_cast<size_t>(count), upload_id));
+    const auto turn = hash_turns_.Take();
     digester.Update(absl::string_view(bytes));
     offset += count;
   }

@@ -22,6 +22,7 @@
 #include "core/os/files.h"
 #include "server/jobs/blob_store.h"
 #include "server/store/disk/blob_store.h"
+#include "server/store/disk/hash_turns.h"
 #include "server/store/disk/upload_table.h"
 
 namespace quotient::store {
@@ -57,7 +58,10 @@ class DiskUploadStore : public jobs::UploadStore {
 
   DiskUploadStore(std::string path, DiskBlobStore* blobs, const UploadLimits& limits,
                   const Clock* clock)
-      : path_(std::move(path)), blobs_(*blobs), table_(limits, clock) {}
+      : path_(std::move(path)),
+        blobs_(*blobs),
+        table_(limits, clock),
+        hash_turns_(limits.hashing) {}
   // The ids of all uploads, by their state files.
   absl::StatusOr<std::vector<std::string>> Ids() const;
   absl::Status CreateFiles(const std::string& id, const UploadState& state) const;
@@ -68,6 +72,7 @@ class DiskUploadStore : public jobs::UploadStore {
   const std::string path_;
   DiskBlobStore& blobs_;
   UploadTable table_;
+  HashTurns hash_turns_;
 
   // Where the digest of an upload stands that nobody writes to, so that a resumed one need not read
   // its bytes again. Only of writers of this process.

@@ -7,8 +7,8 @@
 namespace quotient::store {
 namespace {
 
-absl::Status TooMany(absl::string_view what) {
-  return MakeError(Reason::kQueueFull, absl::StrCat(what, "; try again when some have ended"));
+absl::Status TooMany(Reason reason, absl::string_view what) {
+  return MakeError(reason, absl::StrCat(what, "; try again when some have ended"));
 }
 
 }  // namespace
@@ -45,14 +45,16 @@ absl::StatusOr<std::optional<std::string>> UploadTable::FindSame(const UploadSta
   }
   if (count < limits_.max_open_per_blob) return std::nullopt;
   if (!idle.has_value()) {
-    return TooMany(absl::StrCat(count, " uploads of this blob are in progress already"));
+    return TooMany(Reason::kQuotaCalls,
+                   absl::StrCat(count, " uploads of this blob are in progress already"));
   }
   return idle;
 }
 
 absl::Status UploadTable::CheckLimits(const UploadState& state) const {
   if (static_cast<int>(uploads_.size()) >= limits_.max_open) {
-    return TooMany(absl::StrCat(uploads_.size(), " uploads are in progress already"));
+    return TooMany(Reason::kQueueFull,
+                   absl::StrCat(uploads_.size(), " uploads are in progress already"));
   }
   int count = 0;
   int64_t bytes = state.blob.size_bytes;
@@ -62,10 +64,12 @@ absl::Status UploadTable::CheckLimits(const UploadState& state) const {
     bytes += upload.reserved_bytes();
   }
   if (count >= limits_.max_open_per_client) {
-    return TooMany(absl::StrCat(count, " uploads of this client are in progress already"));
+    return TooMany(Reason::kQuotaCalls,
+                   absl::StrCat(count, " uploads of this client are in progress already"));
   }
   if (count > 0 && bytes > limits_.max_bytes_per_client) {
-    return TooMany(absl::StrCat("the uploads of this client would reserve ", bytes,
+    return TooMany(Reason::kQuotaCalls,
+                   absl::StrCat("the uploads of this client would reserve ", bytes,
                                 " bytes; the limit is ", limits_.max_bytes_per_client));
   }
   return absl::OkStatus();

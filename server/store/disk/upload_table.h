@@ -30,6 +30,8 @@ struct UploadLimits {
   int64_t idle_ms = 10'000;
   // What one client's uploads may reserve together.
   int64_t max_bytes_per_client = int64_t{64} << 30;
+  // Uploads that hash what came at the same time.
+  int hashing = 1;
 };
 
 // Thread-safe.
@@ -42,7 +44,7 @@ class UploadTable {
   void Restore(const std::string& id, const UploadState& state) ABSL_LOCKS_EXCLUDED(mutex_);
   // Reserves room for an upload under this id, if `check_room` finds so many bytes besides what is
   // reserved. Returns the id, or that of an upload of the same client and blob that is idle.
-  // Errors: QUEUE_FULL, and those of `check_room`.
+  // Errors: QUOTA_CALLS, QUEUE_FULL, and those of `check_room`.
   absl::StatusOr<std::string> Reserve(const std::string& id, const UploadState& state,
                                       absl::FunctionRef<absl::Status(int64_t bytes)> check_room)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -65,7 +67,8 @@ class UploadTable {
     int writers = 0;
     int64_t reserved_bytes() const { return state.blob.size_bytes - state.committed; }
   };
-  // Returns QUEUE_FULL if one more upload would be too many.
+  // Returns QUOTA_CALLS if one more upload would be too many of its client, and QUEUE_FULL if it
+  // would be in all.
   absl::Status CheckLimits(const UploadState& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // An upload of the same client and blob that may be given out again, if there are too many.
   absl::StatusOr<std::optional<std::string>> FindSame(const UploadState& state) const

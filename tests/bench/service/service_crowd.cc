@@ -24,6 +24,7 @@
 #include "core/base/status_macros.h"
 #include "core/os/files.h"
 #include "proto/wire/digest.h"
+#include "proto/wire/status.h"
 #include "tests/bench/service/calls.h"
 #include "tests/support/arguments.h"
 #include "tests/support/program.h"
@@ -349,7 +350,7 @@ class Crowd {
       const absl::Status status =
           Upload(stub, id, bytes, absl::Milliseconds(options_.pause_ms.value_or(0)));
       if (status.ok()) tally_.Sent(blob_bytes());
-      if (!absl::IsUnavailable(status)) return status;
+      if (!wire::MayPass(status)) return status;
       tally_.TurnedAway();
       if (closing_.WaitFor(absl::Milliseconds(500))) return absl::OkStatus();
     }

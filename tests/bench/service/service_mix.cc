@@ -1,13 +1,6 @@
 // A mixture of all that clients do with a server, for as long as one wishes; --help has the
 // options.
 
-#include <grpcpp/generic/generic_stub.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -17,9 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
 #include "core/base/reason.h"
@@ -29,6 +20,7 @@
 #include "proto/wire/digest.h"
 #include "proto/wire/status.h"
 #include "tests/bench/service/calls.h"
+#include "tests/bench/service/garbage.h"
 #include "tests/support/arguments.h"
 #include "tests/support/program.h"
 
@@ -84,12 +76,6 @@ std::string WithRemark(const std::string& model, uint64_t number) {
   return absl::StrCat(model, "\x32", std::string(1, static_cast<char>(remark.size())), remark);
 }
 
-std::string RandomBytes(Rng& rng, size_t size) {
-  std::string bytes(size, '\0');
-  std::ranges::generate(bytes, [&rng] { return static_cast<char>(rng.Below(256)); });
-  return bytes;
-}
-
 // One client, with a connection of its own. For one thread.
 class Client {
  public:
@@ -114,7 +100,7 @@ class Client {
     const Action& action = Draw();
     const absl::Status status = (this->*action.act)();
     // Who is turned away, because others have all places, has met no fault.
-    if (absl::IsUnavailable(status)) {
+    if (wire::MayPass(status)) {
       ++counts_["turned away"];
       return absl::OkStatus();
     }
@@ -312,59 +298,14 @@ class Client {
     const BlobId announced = BlobId::Of(bytes);
     ++bytes[0];
     const absl::Status status = Upload(*stubs_.blobs, announced, bytes);
-    if (GetReason(status) == Reason::kBadDigest || absl::IsUnavailable(status)) {
+    if (GetReason(status) == Reason::kBadDigest || wire::MayPass(status)) {
       return absl::OkStatus();
     }
     return absl::InternalError(absl::StrCat("wrong bytes: ", status.ToString()));
   }
 
-  // A message that is none, to a method that there is or not.
-  absl::Status SendGarbageCall() {
-    const char* const methods[] = {"/quotient.v1.OptimizerService/SubmitJob",
-                                   "/quotient.v1.OptimizerService/WatchJob",
-                                   "/quotient.v1.BlobService/Upload", "/quotient.v1.Nothing/None"};
-    const grpc::Slice slice(RandomBytes(rng_, rng_.Below(5000)));
-    const grpc::ByteBuffer request(&slice, 1);
-    grpc::GenericStub stub(channel_);
-    grpc::CompletionQueue queue;
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    const auto call =
-        stub.PrepareUnaryCall(&context, methods[rng_.Below(std::size(methods))], request, &queue);
-    call->StartCall();
-    grpc::ByteBuffer response;
-    grpc::Status status;
-    call->Finish(&response, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    queue.Shutdown();
-    while (queue.Next(&tag, &ok)) {
-    }
-    if (!status.ok()) return absl::OkStatus();
-    return absl::InternalError("garbage was taken for a call");
-  }
-
-  // Bytes that are not HTTP/2.
-  absl::Status SendGarbageBytes() {
-    const size_t colon = options_.server.rfind(':');
-    int port = 0;
-    if (!absl::SimpleAtoi(options_.server.substr(colon + 1), &port)) {
-      return absl::InvalidArgumentError("--server: no port");
-    }
-    const os::Fd connection(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{.sin_family = AF_INET,
-                        .sin_port = htons(static_cast<uint16_t>(port)),
-                        .sin_addr = {htonl(INADDR_LOOPBACK)},
-                        .sin_zero = {}};
-    if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
-        0) {
-      return absl::InternalError("the server takes no connection");
-    }
-    const std::string bytes = RandomBytes(rng_, rng_.Below(3000));
-    send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    return absl::OkStatus();
-  }
+  absl::Status SendGarbageCall() { return bench::SendGarbageCall(channel_, rng_); }
+  absl::Status SendGarbageBytes() { return bench::SendGarbageBytes(options_.server, rng_); }
 
   const Options& options_;
   const std::string model_;

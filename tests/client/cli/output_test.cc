@@ -80,7 +80,7 @@ TEST_F(OutputTest, AJournalIsWrittenIfItIsWanted) {
 
 TEST_F(OutputTest, AResultWithoutAJournalIsWrittenAllTheSame) {
   wants_journal_ = true;
-  EXPECT_THAT(Write(), HasReason(Reason::kInternal, HasSubstr("no journal")));
+  EXPECT_THAT(Write(), HasReason(Reason::kJournalMissing, HasSubstr("no journal")));
   EXPECT_FALSE(Exists("r.journal"));
   EXPECT_TRUE(Exists("out.onnx") && Exists("r.json") && Exists("r.html"));
 }

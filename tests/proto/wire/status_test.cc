@@ -34,6 +34,8 @@ TEST(StatusTest, EveryErrorHasAReason) {
 
 TEST(StatusTest, UnavailableSaysWhenToTryAgain) {
   EXPECT_EQ(Details<google::rpc::RetryInfo>(ToProto(MakeError(Reason::kQueueFull, ""))).size(), 1u);
+  EXPECT_EQ(Details<google::rpc::RetryInfo>(ToProto(MakeError(Reason::kQuotaCalls, ""))).size(),
+            1u);
   EXPECT_TRUE(Details<google::rpc::RetryInfo>(ToProto(MakeError(Reason::kInternal, ""))).empty());
 }
 

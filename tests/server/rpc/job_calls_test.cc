@@ -169,7 +169,7 @@ TEST_F(ServicesTest, AVerificationTakesAPartOfTheThreadsAndTheOnlySlotOfItsClien
   };
   EXPECT_OK(verify());
   EXPECT_EQ(threads, 3);
-  EXPECT_THAT(meanwhile, HasReason(Reason::kQueueFull));
+  EXPECT_THAT(meanwhile, HasReason(Reason::kQuotaCalls));
   runner_.on_verify = [](const jobs::Job&) {};
   EXPECT_OK(verify());
 }

@@ -4,19 +4,30 @@
 
 #include <string>
 
+#include "core/base/reason.h"
 #include "tests/server/support/fake_clock.h"
+#include "tests/support/status_matchers.h"
 
 namespace quotient::rpc {
 namespace {
 
+using ::quotient::testing::HasReason;
+
 class StreamSlotsTest : public ::testing::Test {
  protected:
-  std::unique_ptr<StreamSlots::Slot> Take(char name, absl::string_view peer = "a peer") {
-    return slots_.TryTake(peer, [this, name] { cancelled_ += name; });
+  using Slot = std::unique_ptr<StreamSlots::Slot>;
+
+  absl::StatusOr<Slot> TryTake(char name, absl::string_view peer) {
+    return slots_.Take(peer, [this, name] { cancelled_ += name; });
+  }
+  // Null if there is none.
+  Slot Take(char name, absl::string_view peer = "a peer") {
+    absl::StatusOr<Slot> slot = TryTake(name, peer);
+    return slot.ok() ? *std::move(slot) : nullptr;
   }
 
   testing::FakeClock clock_;
-  StreamSlots slots_{{.count = 3, .per_peer = 2, .spared_idle_ms = 500}, &clock_};
+  StreamSlots slots_{{.count = 3, .per_peer = 2, .spared_idle_ms = 500}, "calls", &clock_};
   std::string cancelled_;
 };
 
@@ -24,7 +35,7 @@ TEST_F(StreamSlotsTest, ThereAreSoManyAndTheyComeBack) {
   auto first = Take('a', "x");
   const auto second = Take('b', "y"), third = Take('c', "z");
   ASSERT_TRUE(first != nullptr && second != nullptr && third != nullptr);
-  EXPECT_EQ(Take('d', "w"), nullptr);
+  EXPECT_THAT(TryTake('d', "w"), HasReason(Reason::kQueueFull, "too many calls of all clients"));
   first.reset();
   EXPECT_NE(Take('d', "w"), nullptr);
 }
@@ -32,7 +43,8 @@ TEST_F(StreamSlotsTest, ThereAreSoManyAndTheyComeBack) {
 TEST_F(StreamSlotsTest, NoPeerGetsAll) {
   const auto first = Take('a', "greedy"), second = Take('b', "greedy");
   ASSERT_TRUE(first != nullptr && second != nullptr);
-  EXPECT_EQ(Take('c', "greedy"), nullptr);
+  EXPECT_THAT(TryTake('c', "greedy"),
+              HasReason(Reason::kQuotaCalls, "too many calls of this client"));
   EXPECT_NE(Take('d', "other"), nullptr);
 }
 
@@ -53,6 +65,55 @@ TEST_F(StreamSlotsTest, WhoStandsStillLosesItsPlaceToOthers) {
       return true;
     });
   }));
+}
+
+// Single bytes now and then do not keep a place.
+TEST_F(StreamSlotsTest, WhoIsSlowStandsStill) {
+  const auto slow = Take('a', "x"), fast = Take('b', "y"), third = Take('c', "z");
+  const auto move = [&](StreamSlots::Slot& slot, size_t bytes) {
+    EXPECT_TRUE(slot.AwaitPeer([&] {
+      clock_.AdvanceMs(100);
+      return true;
+    }));
+    slot.Moved(bytes);
+  };
+  for (int i = 0; i < 5; ++i) {
+    move(*slow, 1);
+    move(*fast, StreamSlots::kWorthwhileBytes / 4);
+  }
+  EXPECT_EQ(Take('d', "w"), nullptr);
+  slow->BeginToWait();
+  fast->BeginToWait();
+  clock_.AdvanceMs(1);
+  EXPECT_NE(Take('d', "w"), nullptr);
+  EXPECT_EQ(cancelled_, "a");
+}
+
+// The time that the server takes is not the peer's.
+TEST_F(StreamSlotsTest, WhoIsServedSlowlyDoesNotStandStill) {
+  const auto first = Take('a', "x"), second = Take('b', "y"), third = Take('c', "z");
+  EXPECT_TRUE(first->AwaitPeer([] { return true; }));
+  clock_.AdvanceMs(501);
+  EXPECT_TRUE(first->AwaitPeer([&] {
+    EXPECT_EQ(Take('d', "w"), nullptr);
+    return true;
+  }));
+}
+
+// A few peers that are fast enough must not keep out all others.
+TEST_F(StreamSlotsTest, WhoHasMoreMakesRoom) {
+  const auto first = Take('a', "greedy"), second = Take('b', "greedy"), other = Take('c', "other");
+  for (const auto& slot : {&first, &second, &other}) {
+    (*slot)->BeginToWait();
+    clock_.AdvanceMs(1);
+  }
+  const auto newcomer = Take('d', "new");
+  EXPECT_NE(newcomer, nullptr);
+  EXPECT_EQ(cancelled_, "a");
+  // Now all have one.
+  EXPECT_THAT(TryTake('e', "newer"), HasReason(Reason::kQueueFull));
+  EXPECT_THAT(TryTake('f', "greedy"), HasReason(Reason::kQueueFull));
+  EXPECT_EQ(cancelled_, "a");
 }
 
 TEST_F(StreamSlotsTest, WhoHasTooManyLosesOnlyItsOwn) {

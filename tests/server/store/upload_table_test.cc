@@ -54,7 +54,7 @@ TEST_F(UploadTableTest, WhatIsOnTheDiskOrGivenUpIsNotReserved) {
 
 TEST_F(UploadTableTest, OneClientCannotTakeAll) {
   for (const char* content : {"x", "y", "z"}) ASSERT_OK(Reserve("greedy", content));
-  EXPECT_THAT(Reserve("greedy", "w"), HasReason(Reason::kQueueFull));
+  EXPECT_THAT(Reserve("greedy", "w"), HasReason(Reason::kQuotaCalls));
   EXPECT_OK(Reserve("other", "w"));
   ASSERT_OK(Reserve("third", "w"));
   EXPECT_THAT(Reserve("fourth", "w"), HasReason(Reason::kQueueFull));
@@ -62,7 +62,7 @@ TEST_F(UploadTableTest, OneClientCannotTakeAll) {
 
 TEST_F(UploadTableTest, TheBytesOfOneClientAreLimited) {
   ASSERT_OK(Reserve("a", "x", 300));
-  EXPECT_THAT(Reserve("a", "y", 201), HasReason(Reason::kQueueFull));
+  EXPECT_THAT(Reserve("a", "y", 201), HasReason(Reason::kQuotaCalls));
   EXPECT_OK(Reserve("a", "y", 200));
 }
 
@@ -75,12 +75,12 @@ TEST_F(UploadTableTest, UploadsOfOneBlobAreGivenOutAgain) {
   clock_.AdvanceMs(100);
   for (int i = 0; i < 300; ++i) {
     EXPECT_EQ(*Reserve("a", "x"), second);
-    EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
+    EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQuotaCalls));
     clock_.AdvanceMs(100);
   }
   EXPECT_EQ(table_.Load().open, 2);
   table_.AddWriter(second, 1);
-  EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
+  EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQuotaCalls));
   EXPECT_OK(Reserve("b", "x"));
   table_.AddWriter(first, -1);
   clock_.AdvanceMs(100);
@@ -91,7 +91,7 @@ TEST_F(UploadTableTest, UploadsOfOneBlobAreGivenOutAgain) {
 TEST_F(UploadTableTest, AnUploadIsNotGivenOutAgainAtOnce) {
   const std::string first = *Reserve("a", "x");
   ASSERT_OK(Reserve("a", "x"));
-  EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQueueFull));
+  EXPECT_THAT(Reserve("a", "x"), HasReason(Reason::kQuotaCalls));
   clock_.AdvanceMs(99);
   table_.AddWriter(first, 1);
   table_.AddWriter(first, -1);

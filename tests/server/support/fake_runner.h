@@ -73,6 +73,9 @@ class FakeRunner : public worker::JobRunner {
     if (model->bytes().substr(0, 5) == "fatal") {
       return MakeError(Reason::kDeviceLost, "the GPU failed");
     }
+    if (model->bytes() == "replaced") {
+      return MakeError(Reason::kProgramReplaced, "of another build");
+    }
     if (model->bytes().substr(0, 6) == "deadly") {
       return MakeError(Reason::kPoisoned, "the process died");
     }

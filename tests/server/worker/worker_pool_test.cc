@@ -207,6 +207,17 @@ TEST_F(WorkerPoolTest, ALostDeviceEndsThePoolAndNoJob) {
   EXPECT_EQ(MustGet(next).attempt, 0);
 }
 
+TEST_F(WorkerPoolTest, AReplacedProgramEndsThePoolAndCostsTheJobNothing) {
+  const std::string id = MustSubmit(Request("replaced")).job.id;
+  runner_.Release();
+  const auto pool = StartPool();
+  failed_.WaitForNotification();
+  pool->Stop();
+  EXPECT_THAT(pool->failure(), HasReason(Reason::kProgramReplaced));
+  EXPECT_EQ(MustGet(id).state, JobState::kQueued);
+  EXPECT_EQ(MustGet(id).attempt, 0);
+}
+
 TEST_F(WorkerPoolTest, AJobWhoseProcessDiesIsTriedThreeTimesAndHoldsUpNoOther) {
   const std::string deadly = MustSubmit(Request("deadly model")).job.id;
   const std::string next = MustSubmit(Request("model")).job.id;
