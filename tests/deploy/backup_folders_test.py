@@ -58,9 +58,9 @@ class MountPointTest(BackupTestCase):
 
     def small_disk(self, free_kib):
         """The data on a disk with so much room."""
-        return self.mounted('mkdir "$1/small"; mount -t tmpfs none "$1/small"; cp -a "$1/data" "$1/small"\n'
-                            f'size=$(du -sk "$1/small" | cut -f1); mount -o remount,size=$((size + {free_kib}))k '
-                            '"$1/small"')
+        return self.mounted('mkdir "$1/small"; mount -t tmpfs -o size=64m none "$1/small"; cp -a "$1/data" "$1/small"\n'
+                            'free=$(df --output=avail -k "$1/small" | tail -n 1)\n'
+                            f'head -c $((free - {free_kib}))k /dev/zero >"$1/small/filler"')
 
     def test_a_backup_of_a_full_disk(self):
         server = self.serve()
