@@ -27,7 +27,8 @@ class TestCase(harness.TestCase):
 
     def client(self, *flags):
         """A client of a server of its own."""
-        client = quotient.Client(self.serve(*flags).address)
+        self.server = self.serve(*flags)
+        client = quotient.Client(self.server.address)
         self.addCleanup(client.close)
         return client
 

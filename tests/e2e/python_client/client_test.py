@@ -24,6 +24,11 @@ class Export:
         onnx.save(self.proto, destination)
 
 
+class SilentHandler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
 class ResultTest(TestCase):
     def test_models_in_all_forms_blocking_and_in_a_loop(self):
         address = self.serve().address
@@ -197,7 +202,7 @@ class WrongTest(TestCase):
 
         # Port 9 is "discard", which nobody serves.
         self.fails(quotient.Unavailable, "UNAVAILABLE", "^server 127.0.0.1:9: ", optimize("127.0.0.1:9"))
-        web = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+        web = http.server.HTTPServer(("127.0.0.1", 0), SilentHandler)
         thread = threading.Thread(target=web.serve_forever)
         thread.start()
         address = f"127.0.0.1:{web.server_port}"
