@@ -113,7 +113,7 @@ class RestartTest(TestCase):
 
     def test_an_upload_goes_on_after_the_server_was_killed(self):
         server = self.serve()
-        data = memoryview(os.urandom(1 << 20) * 200)
+        data = memoryview(os.urandom(1 << 20) * 80)
         digest = _blobs.digest_of(data)
         session = Session(Blocking(), server.address, 60)
         offsets = []
@@ -125,7 +125,7 @@ class RestartTest(TestCase):
 
         with mock.patch.object(_blobs._Upload, "_requests", recorded), futures.ThreadPoolExecutor() as threads:
             uploaded = threads.submit(lambda: run(_blobs.upload(session, [(digest, data)])))
-            self.await_upload(server, 50 << 20)
+            self.await_upload(server, 20 << 20)
             self.restart(server)
             uploaded.result(harness.PATIENCE_SECONDS)
         self.assertEqual(len(offsets), 2)

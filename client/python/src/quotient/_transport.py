@@ -18,7 +18,7 @@ import grpc.aio
 T = TypeVar("T")
 
 # The keepalive times are those of server/rpc/server.cc, the others those of client/cpp/connection.cc: a
-# server that was restarted is found within about a second, and proxies for the web are not used.
+# server that was restarted is found in about two seconds, and proxies for the web are not used.
 CHANNEL_OPTIONS = [
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
