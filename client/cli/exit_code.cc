@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "client/cli/build_failure.h"
 #include "core/base/reason.h"
 
 namespace quotient::cli {
@@ -28,6 +29,8 @@ ExitCode OfReason(Reason reason) {
     case Reason::kModelUnsupported:
     case Reason::kOpsetUnknown:
       return kExitModelRefused;
+    case Reason::kJournalMissing:
+      return kExitNo;
     case Reason::kJobNotFinished:
     case Reason::kResultNotFound:
     case Reason::kQueueDeadline:
@@ -43,13 +46,28 @@ ExitCode OfReason(Reason reason) {
     case Reason::kQueueFull:
     case Reason::kQuotaJobs:
     case Reason::kQuotaBytes:
+    case Reason::kQuotaCalls:
     case Reason::kDraining:
     case Reason::kStorageDown:
     case Reason::kDeviceNotPresent:
     case Reason::kDeviceLost:
+    case Reason::kProgramReplaced:
     case Reason::kPoisoned:
     case Reason::kInternal:
       return kExitServer;
+  }
+  return kExitServer;
+}
+
+ExitCode OfBuildFailure(BuildFailure failure) {
+  switch (failure) {
+    case BuildFailure::kLockInvalid:
+      return kExitUsage;
+    case BuildFailure::kLockMissing:
+    case BuildFailure::kLockDiffers:
+      return kExitLock;
+    case BuildFailure::kImprovementTooSmall:
+      return kExitTooSmall;
   }
   return kExitServer;
 }
@@ -58,6 +76,9 @@ ExitCode OfReason(Reason reason) {
 
 ExitCode ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return kExitDone;
+  if (const std::optional<BuildFailure> failure = GetBuildFailure(status)) {
+    return OfBuildFailure(*failure);
+  }
   if (const std::optional<Reason> reason = GetReason(status)) return OfReason(*reason);
   const bool stopped = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
   return stopped ? kExitNoResult : kExitServer;

@@ -64,6 +64,9 @@ constexpr ExitCodeRow kExitCodes[] = {
     {kExitNoResult,
      "deadline or cancellation before there was a result; the job has not ended; none is cached "
      "(--only-cached)"},
+    {kExitTooSmall,
+     "the result gains less than --require-improvement demands, and OUT.onnx is not written"},
+    {kExitLock, "the lock file of --lock is missing, or pins something else (LOCK_...)"},
 };
 constexpr size_t kMeaningOfExitCodes = 5;  // The column where their meaning begins.
 

@@ -30,14 +30,6 @@ class LocalResult : public ResultSource {
   const optimize::Result result_;
 };
 
-// Returns "$XDG_CACHE_HOME/quotient" or, if that is not set, "~/.cache/quotient"; empty if there
-// is no home folder either.
-std::string CacheFolder(const os::Environment& environment) {
-  const std::string cache = os::ValueOf(environment, "XDG_CACHE_HOME");
-  if (absl::StartsWith(cache, "/")) return cache + "/quotient";
-  return environment.contains("HOME") ? environment.at("HOME") + "/.cache/quotient" : "";
-}
-
 // Returns the kept timings, or an empty store in memory if they cannot be opened: they only save
 // time.
 std::unique_ptr<timing::TimingStore> OpenTimings(const os::Environment& environment) {
@@ -85,6 +77,12 @@ struct LocalDevices {
 };
 
 }  // namespace
+
+std::string CacheFolder(const os::Environment& environment) {
+  const std::string cache = os::ValueOf(environment, "XDG_CACHE_HOME");
+  if (absl::StartsWith(cache, "/")) return cache + "/quotient";
+  return environment.contains("HOME") ? environment.at("HOME") + "/.cache/quotient" : "";
+}
 
 absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings(
     const os::Environment& environment) {

@@ -25,6 +25,10 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
                                                               client::Interrupt* interrupt,
                                                               ProgressSink* progress);
 
+// Returns "$XDG_CACHE_HOME/quotient" or, if that is not set, "~/.cache/quotient"; empty if there
+// is no home folder either.
+std::string CacheFolder(const os::Environment& environment);
+
 // Opens the timings in the cache folder. Errors: NOT_FOUND if the user has no home folder,
 // STORAGE_DOWN.
 absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings(

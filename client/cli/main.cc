@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/build_failure.h"
 #include "client/cli/command_table.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_code.h"
@@ -122,10 +123,8 @@ class SignalThread {
 };
 
 void PrintError(const absl::Status& status) {
-  const auto reason = GetReason(status);
-  const std::string name = reason.has_value() ? std::string(ReasonName(*reason))
-                                              : absl::StatusCodeToString(status.code());
-  std::fprintf(stderr, "quotient: %s: %s\n", name.c_str(), Printable(status.message()).c_str());
+  std::fprintf(stderr, "quotient: %s: %s\n", FailureName(status).c_str(),
+               Printable(status.message()).c_str());
 }
 
 int UsageError(const absl::Status& status, absl::string_view command) {

@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <string>
 
+#include "client/cli/command_deadline.h"
 #include "client/cli/commands.h"
 #include "client/cli/device_snapshot.h"
 #include "client/cli/local.h"
+#include "client/cli/locked_job.h"
 #include "client/cli/output.h"
 #include "client/cli/remote.h"
 #include "client/cli/run_job.h"
@@ -26,15 +28,23 @@ absl::StatusOr<std::string> InspectRemotely(const client::LocalModel& model,
   return remote.jobs->Inspect(request);
 }
 
+absl::Status Optimize(const Settings& settings, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
+                            client::LocalModel::Open(settings.positional[0]));
+  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, ExternalDataOf(model)));
+  const auto write = [&](ResultSource& result) {
+    return output.Write(result, ExternalDataOf(model));
+  };
+  return settings.lock.empty() ? RunJob(model, settings, interrupt, write)
+                               : RunLockedJob(model, settings, interrupt, write);
+}
+
 }  // namespace
 
 absl::Status RunOptimize(const Settings& parsed, client::Interrupt* interrupt) {
   QUOTIENT_ASSIGN_OR_RETURN(const Settings settings, WithDeviceSnapshot(parsed));
-  QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
-                            client::LocalModel::Open(settings.positional[0]));
-  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, ExternalDataOf(model)));
-  return RunJob(model, settings, interrupt,
-                [&](ResultSource& result) { return output.Write(result, ExternalDataOf(model)); });
+  const CommandDeadline deadline(settings.max_seconds, interrupt);
+  return deadline.Explained(Optimize(settings, interrupt));
 }
 
 absl::Status RunInspect(const Settings& settings, client::Interrupt* interrupt) {

@@ -45,6 +45,11 @@ absl::Status SetPositiveTime(absl::string_view text, double* seconds) {
   return *seconds > 0 ? absl::OkStatus() : Invalid("is 0");
 }
 
+absl::Status SetPercent(absl::string_view text, double* percent) {
+  if (absl::SimpleAtod(text, percent) && *percent > 0 && *percent < 100) return absl::OkStatus();
+  return Invalid(absl::StrCat("'", Escaped(text), "' is not a number between 0 and 100"));
+}
+
 absl::Status SetText(absl::string_view text, std::string* field) {
   if (text.empty()) return Invalid("is empty");
   *field = std::string(text);
@@ -107,6 +112,59 @@ std::vector<Option> FileOptions() {
            "the list 'journal' of the report; exit code 1, with all else written, if the result "
            "has no journal",
        .apply = [](V value, S* s) { return SetText(value, &s->journal); }},
+  };
+}
+
+// What builds need: a result that is pinned, and what their tools look at.
+std::vector<Option> BuildOptions() {
+  return {
+      {.name = "lock",
+       .value = "FILE",
+       .commands = kOptimize,
+       .completion = Completion::kFile,
+       .help =
+           "take the result that this file pins, from --cache or from a job, or fail: exit code "
+           "7 with LOCK_DIFFERS if model, options, engine or result are others",
+       .apply = [](V value, S* s) { return SetText(value, &s->lock); }},
+      {.name = "update-lock",
+       .commands = kOptimize,
+       .help = "run the job whatever --lock pins, and write that file anew",
+       .apply = [](V, S* s) { return Set(&s->update_lock); }},
+      {.name = "cache",
+       .value = "FOLDER",
+       .commands = kOptimize,
+       .completion = Completion::kFile,
+       .help = "where results of --lock are kept and found, so that no server is needed for them; "
+               "default ~/.cache/quotient/results",
+       .apply = [](V value, S* s) { return SetText(value, &s->result_cache); }},
+      {.name = "require-improvement",
+       .value = "PCT",
+       .commands = kOptimize,
+       .help = "exit code 6 with IMPROVEMENT_TOO_SMALL, and no OUT.onnx, if the result gains less, "
+               "as measured, or as predicted where no gain was measured; the reports are written",
+       .apply = [](V value, S* s) { return SetPercent(value, &s->required_percent); }},
+      {.name = "max-seconds",
+       .value = "N",
+       .commands = kOptimize,
+       .help = "what this command may take, waiting included: then it withdraws the job and fails "
+               "with RUN_BUDGET and exit code 5; it does not change a result, as --budget does",
+       .apply = [](V value, S* s) { return SetPositiveTime(value, &s->max_seconds); }},
+      {.name = "restat",
+       .commands = kOptimize,
+       .help = "files that have the same bytes already stay as they are, with their times",
+       .apply = [](V, S* s) { return Set(&s->restat); }},
+      {.name = "depfile",
+       .value = "FILE",
+       .commands = kOptimize,
+       .completion = Completion::kFile,
+       .help = "write what OUT.onnx depends on as a rule for make: the model, its external data, "
+               "--device-snapshot, --lock",
+       .apply = [](V value, S* s) { return SetText(value, &s->depfile); }},
+      {.name = "depfile-target",
+       .value = "NAME",
+       .commands = kOptimize,
+       .help = "what the rule of --depfile makes, default OUT.onnx",
+       .apply = [](V value, S* s) { return SetText(value, &s->depfile_target); }},
   };
 }
 
@@ -300,6 +358,7 @@ std::vector<Option> AllOptions() {
   for (const optimize::JobOption& option : optimize::JobOptions()) {
     options.push_back(OfJob(option));
   }
+  std::ranges::move(BuildOptions(), std::back_inserter(options));
   std::ranges::move(OtherOptions(), std::back_inserter(options));
   return options;
 }

@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/dependency_file.h"
+#include "client/cli/improvement.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/base/reason.h"
@@ -25,6 +27,13 @@ absl::StatusOr<std::unique_ptr<os::AtomicFile>> CreateFile(const std::string& pa
 }
 
 namespace {
+
+absl::Status CommitAll(const NamedFiles& files) {
+  for (const auto& [path, file] : files) {
+    if (file != nullptr) QUOTIENT_RETURN_IF_ERROR(file->Commit());
+  }
+  return absl::OkStatus();
+}
 
 // Returns an error if two outputs are the same file, since the second would replace the first.
 absl::Status CheckDistinct(std::vector<std::string> paths) {
@@ -77,6 +86,18 @@ bool StaysInside(const std::string& folder, const std::string& inner) {
 
 }  // namespace
 
+absl::Status CommitUnlessEqual(const NamedFiles& files) {
+  for (const auto& [path, file] : files) {
+    if (file == nullptr) continue;
+    QUOTIENT_RETURN_IF_ERROR(file->Seal());
+    std::error_code failure;
+    if (!std::filesystem::exists(path, failure)) return CommitAll(files);
+    QUOTIENT_ASSIGN_OR_RETURN(const bool replaces, file->WouldReplaceOther());
+    if (replaces) return CommitAll(files);
+  }
+  return absl::OkStatus();
+}
+
 std::string ExternalLocation(const std::string& output) {
   return absl::StrCat(os::BaseName(output.empty() ? "model.onnx" : output), ".data");
 }
@@ -95,16 +116,37 @@ absl::StatusOr<Output> Output::Prepare(const Settings& settings, const OriginalD
   output.report_path_ = settings.report;
   output.html_path_ = settings.html;
   output.journal_path_ = settings.journal;
+  output.depfile_path_ = settings.depfile;
   output.json_ = settings.json;
-  const std::vector<std::string> paths = {settings.output, settings.report, settings.html,
-                                          settings.journal};
+  output.keeps_equal_ = settings.restat;
+  output.required_percent_ = settings.required_percent;
+  const std::vector<std::string> paths = {settings.output,  settings.report,  settings.html,
+                                          settings.journal, settings.depfile, settings.lock};
   QUOTIENT_RETURN_IF_ERROR(CheckWeightsStay(original, paths));
   QUOTIENT_RETURN_IF_ERROR(CheckDistinct(paths));
   QUOTIENT_ASSIGN_OR_RETURN(output.model_, CreateFile(settings.output));
   QUOTIENT_ASSIGN_OR_RETURN(output.report_, CreateFile(settings.report));
   QUOTIENT_ASSIGN_OR_RETURN(output.html_, CreateFile(settings.html));
   QUOTIENT_ASSIGN_OR_RETURN(output.journal_, CreateFile(settings.journal));
+  QUOTIENT_ASSIGN_OR_RETURN(output.depfile_, CreateFile(settings.depfile));
+  if (output.depfile_ != nullptr) {
+    QUOTIENT_RETURN_IF_ERROR(output.WriteDepfile(settings, original));
+  }
   return output;
+}
+
+absl::Status Output::WriteDepfile(const Settings& settings, const OriginalData& original) {
+  std::vector<std::string> files = {settings.positional[0]};
+  for (const auto& [location, read] : original.files) {
+    files.push_back(absl::StrCat(original.folder, "/", location));
+  }
+  if (!settings.device_snapshot.empty()) files.push_back(settings.device_snapshot);
+  if (!settings.lock.empty() && !settings.update_lock) files.push_back(settings.lock);
+  const bool has_target = !settings.depfile_target.empty();
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const std::string rule,
+      DependencyRule(has_target ? settings.depfile_target : settings.output, files));
+  return AppendAndSeal(rule, *depfile_);
 }
 
 absl::Status Output::WriteData(ModelSource& source, const OriginalData& original) {
@@ -122,7 +164,11 @@ absl::Status Output::WriteData(ModelSource& source, const OriginalData& original
 }
 
 absl::Status Output::CopyData(const OriginalData& original) {
-  if (os::SameFile(os::DirectoryOf(model_path_), original.folder)) return absl::OkStatus();
+  if (os::SameFile(os::DirectoryOf(model_path_), original.folder)) {
+    // They may have changed where they are, so the result must not look as if it had not.
+    if (!original.files.empty()) keeps_equal_ = false;
+    return absl::OkStatus();
+  }
   for (const auto& [location, read] : original.files) {
     const bool may_replace = location == ExternalLocation(model_path_);
     QUOTIENT_RETURN_IF_ERROR(WriteBeside(location, may_replace, read));
@@ -140,14 +186,15 @@ absl::Status Output::WriteBeside(const std::string& location, bool may_replace,
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat(model_path_, " is what the model calls its weights"));
   }
-  QUOTIENT_RETURN_IF_ERROR(CheckDistinct({report_path_, html_path_, journal_path_, path}));
+  QUOTIENT_RETURN_IF_ERROR(
+      CheckDistinct({report_path_, html_path_, journal_path_, depfile_path_, path}));
   if (!StaysInside(folder, os::DirectoryOf(path))) {
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat(Escaped(path), " leads out of the folder of ", model_path_));
   }
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(os::DirectoryOf(path)));
-  QUOTIENT_ASSIGN_OR_RETURN(data_.emplace_back(), os::AtomicFile::Create(path));
-  os::AtomicFile& file = *data_.back();
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<os::AtomicFile> created, os::AtomicFile::Create(path));
+  os::AtomicFile& file = *data_.emplace_back(path, std::move(created)).second;
   QUOTIENT_RETURN_IF_ERROR(read([&file](absl::string_view bytes) { return file.Append(bytes); }));
   QUOTIENT_RETURN_IF_ERROR(file.Seal());
   if (may_replace) return absl::OkStatus();
@@ -167,14 +214,20 @@ absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::string html, source.ReportHtml());
     QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(html, *html_));
   }
-  const bool wants_journal = journal_ != nullptr;
+  const absl::Status gain = CheckImprovement(report, required_percent_);
+  const bool wants_journal = gain.ok() && journal_ != nullptr;
   if (wants_journal) QUOTIENT_RETURN_IF_ERROR(WriteJournal(source));
-  const bool is_original = report.outcome == report::Outcome::kNoImprovement;
-  QUOTIENT_RETURN_IF_ERROR(WriteModel(source, original, is_original));
+  if (gain.ok()) {
+    const bool is_original = report.outcome == report::Outcome::kNoImprovement;
+    QUOTIENT_RETURN_IF_ERROR(WriteModel(source, original, is_original));
+  } else {
+    for (auto* const file : {&model_, &journal_, &depfile_}) file->reset();
+    QUOTIENT_RETURN_IF_ERROR(Commit());
+  }
   std::fputs((json_ ? json : Printable(report::ToTable(report))).c_str(), stdout);
-  if (!wants_journal || journal_ != nullptr) return absl::OkStatus();
+  if (!wants_journal || journal_ != nullptr) return gain;
   return MakeError(
-      Reason::kInternal,
+      Reason::kJournalMissing,
       "there is no journal: a note of the report says why, or the result is of a version "
       "before 0.3; all else was written");
 }
@@ -198,15 +251,21 @@ absl::Status Output::WriteModel(ModelSource& source, const OriginalData& origina
   return Commit();
 }
 
-// The model is renamed last, so that its weights exist when it appears.
+absl::Status Output::CommitTogether(const NamedFiles& files) {
+  return keeps_equal_ ? CommitUnlessEqual(files) : CommitAll(files);
+}
+
+// The model is renamed last, so that its weights exist when it appears. Both have one time: a build
+// looks at the model alone to know whether there is a new result.
 absl::Status Output::Commit() {
-  std::vector<os::AtomicFile*> files = {report_.get(), html_.get(), journal_.get()};
-  for (const auto& file : data_) files.push_back(file.get());
-  files.push_back(model_.get());
-  for (os::AtomicFile* file : files) {
-    if (file != nullptr) QUOTIENT_RETURN_IF_ERROR(file->Commit());
-  }
-  return absl::OkStatus();
+  QUOTIENT_RETURN_IF_ERROR(CommitTogether({{report_path_, report_.get()}}));
+  QUOTIENT_RETURN_IF_ERROR(CommitTogether({{html_path_, html_.get()}}));
+  QUOTIENT_RETURN_IF_ERROR(CommitTogether({{journal_path_, journal_.get()}}));
+  QUOTIENT_RETURN_IF_ERROR(CommitTogether({{depfile_path_, depfile_.get()}}));
+  NamedFiles model;
+  for (const auto& [path, file] : data_) model.emplace_back(path, file.get());
+  model.emplace_back(model_path_, model_.get());
+  return CommitTogether(model);
 }
 
 }  // namespace quotient::cli

@@ -102,6 +102,13 @@ class Parser {
     if (settings_.only_cached && settings_.no_cache) {
       return Invalid("--only-cached and --no-cache exclude each other");
     }
+    for (const char* const name : {"update-lock", "cache"}) {
+      if (!Given(name) || !settings_.lock.empty()) continue;
+      return Invalid(absl::StrCat("--", name, " needs --lock"));
+    }
+    if (Given("depfile-target") && settings_.depfile.empty()) {
+      return Invalid("--depfile-target needs --depfile");
+    }
     for (const char* const name : {"only-cached", "priority", "queue-deadline", "run-deadline"}) {
       if (settings_.local && Given(name)) {
         return Invalid(absl::StrCat("--", name, " is for servers, so not with --local"));
@@ -152,6 +159,7 @@ class Parser {
         {command_.positional, reads_model ? settings_.positional[0] : ""},
         {"--device-snapshot", settings_.device_snapshot},
         {"--timings", settings_.timings},
+        {"--lock", settings_.update_lock ? "" : settings_.lock},
         {"JOURNAL", reads_journal ? settings_.positional[1] : ""}};
     const std::pair<absl::string_view, std::string> outputs[] = {
         {"--output", settings_.output},
@@ -159,7 +167,9 @@ class Parser {
          command_.bit == kOptimize || command_.bit == kSimplify ? data : ""},
         {"--report", settings_.report},
         {"--html", settings_.html},
-        {"--journal", settings_.journal}};
+        {"--journal", settings_.journal},
+        {"--depfile", settings_.depfile},
+        {"--lock", settings_.update_lock ? settings_.lock : ""}};
     for (const auto& [input, from] : inputs) {
       for (const auto& [output, to] : outputs) {
         if (from.empty() || to.empty() || !os::SameFile(from, to)) continue;

@@ -107,11 +107,10 @@ v1::JobPolicy PolicyOf(const Settings& settings) {
 
 absl::StatusOr<Remote> Connect(const Settings& settings, client::Interrupt* interrupt) {
   Remote remote;
-  QUOTIENT_ASSIGN_OR_RETURN(
-      remote.connection,
-      client::Connection::Open({.address = ServerAddress(settings),
-                                .patience = absl::Seconds(settings.patience_seconds)},
-                               interrupt));
+  client::ConnectionOptions options = {.address = ServerAddress(settings),
+                                       .patience = absl::Seconds(settings.patience_seconds)};
+  options.first_patience = std::min(options.first_patience, options.patience);
+  QUOTIENT_ASSIGN_OR_RETURN(remote.connection, client::Connection::Open(options, interrupt));
   remote.blobs = std::make_unique<client::BlobClient>(remote.connection.get());
   remote.jobs = std::make_unique<client::JobClient>(remote.connection.get());
   return remote;

@@ -7,10 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/local.h"
+#include "client/cli/lock_file.h"
 #include "client/cli/progress_view.h"
 #include "client/cli/remote.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/optimize/optimize.h"
 
 namespace quotient::cli {
 namespace {
@@ -36,10 +38,19 @@ absl::StatusOr<v1::Job> WaitForJob(const Settings& settings, const Submitted& su
   return job;
 }
 
+// LOCK_DIFFERS if the lock file wants another engine than the one that would run the job.
+absl::Status CheckEngine(const Settings& settings, absl::string_view engine) {
+  if (settings.locked_engine.empty()) return absl::OkStatus();
+  return CheckPins({{Lock::kEngine, settings.locked_engine}},
+                   {{Lock::kEngine, std::string(engine)}}, settings.lock);
+}
+
 absl::Status OptimizeRemotely(const client::LocalModel& model, const Settings& settings,
                               client::Interrupt* interrupt, UseResult use) {
   ProgressView view(stderr, isatty(STDERR_FILENO) != 0, &Clock::System());
   QUOTIENT_ASSIGN_OR_RETURN(Remote remote, Connect(settings, interrupt));
+  QUOTIENT_RETURN_IF_ERROR(
+      CheckEngine(settings, remote.connection->capabilities().engine_version()));
   if (settings.only_cached) {
     QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, LookupModel(model, settings, remote));
     QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));
@@ -56,6 +67,7 @@ absl::Status OptimizeRemotely(const client::LocalModel& model, const Settings& s
 
 absl::Status OptimizeHere(const client::LocalModel& model, const Settings& settings,
                           client::Interrupt* interrupt, UseResult use) {
+  QUOTIENT_RETURN_IF_ERROR(CheckEngine(settings, optimize::EngineVersion()));
   ProgressView view(stderr, isatty(STDERR_FILENO) != 0, &Clock::System());
   const Heartbeat heartbeat(&view);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ResultSource> result,

@@ -26,6 +26,9 @@ struct Settings {
   std::string report;
   std::string html;
   std::string journal;
+  std::string depfile;
+  std::string depfile_target;  // If empty, the output.
+  bool restat = false;         // Files that have the same bytes already stay as they are.
   bool json = false;
 
   optimize::Options options;
@@ -45,6 +48,14 @@ struct Settings {
   double queue_seconds = 0;
   double run_seconds = 0;
   bool only_cached = false;  // Take a result that is there already, or none.
+
+  // What a build demands.
+  std::string lock;  // Path of the lock file; if empty, there is none.
+  bool update_lock = false;
+  std::string result_cache;     // Path of a folder; if empty, it is in the user's cache folder.
+  std::string locked_engine;    // The version of the only engine that may run; if empty, any may.
+  double required_percent = 0;  // What the result has to gain at least.
+  double max_seconds = 0;       // What the command may take; 0: as long as it likes.
 
   // How a result is verified; if unset, as its job says.
   std::optional<uint64_t> verify_seed;

@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "client/cli/build_failure.h"
 #include "core/os/files.h"
 #include "core/report/report.h"
 #include "tests/support/status_matchers.h"
@@ -46,14 +49,30 @@ class OutputTest : public ::testing::Test {
     settings.output = dir_ / "out.onnx";
     settings.report = dir_ / "r.json";
     settings.html = dir_ / "r.html";
+    settings.restat = restat_;
+    settings.required_percent = required_percent_;
     if (wants_journal_) settings.journal = dir_ / "r.journal";
+    if (wants_depfile_) {
+      settings.positional = {"in/m.onnx"};
+      settings.depfile = dir_ / "out.d";
+    }
     QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings, original_));
     return output.Write(result_, original_);
   }
   bool Exists(const std::string& name) { return std::filesystem::exists(dir_ / name); }
 
   TempDir dir_;
+  // Gives a file another time and returns that.
+  std::filesystem::file_time_type MakeOld(const std::string& name) {
+    const auto time = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+    std::filesystem::last_write_time(dir_ / name, time);
+    return std::filesystem::last_write_time(dir_ / name);
+  }
+
   bool wants_journal_ = false;
+  bool wants_depfile_ = false;
+  bool restat_ = false;
+  double required_percent_ = 0;
   FakeResult result_;
   OriginalData original_;
 };
@@ -183,6 +202,69 @@ TEST_F(OutputTest, AServerCannotNameFilesElsewhere) {
     EXPECT_THAT(Write(), HasReason(Reason::kInternal)) << location;
   }
   EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
+}
+
+TEST_F(OutputTest, WhatIsEqualKeepsItsTimeIfThatIsWanted) {
+  result_.location = "out.onnx.data";
+  ASSERT_OK(Write());
+  const std::vector<std::string> names = {"out.onnx", "out.onnx.data", "r.json", "r.html"};
+  restat_ = true;
+  for (const std::string& name : names) {
+    const auto time = MakeOld(name);
+    ASSERT_OK(Write());
+    EXPECT_EQ(std::filesystem::last_write_time(dir_ / name), time) << name;
+  }
+  restat_ = false;
+  ASSERT_OK(Write());
+  for (const std::string& name : names) {
+    const auto time = MakeOld(name);
+    ASSERT_OK(Write());
+    EXPECT_NE(std::filesystem::last_write_time(dir_ / name), time) << name;
+  }
+}
+
+// A build looks at the model to know whether there is another result.
+TEST_F(OutputTest, AModelWithOtherWeightsHasANewTime) {
+  result_.location = "out.onnx.data";
+  ASSERT_OK(Write());
+  restat_ = true;
+  const auto time = MakeOld("out.onnx");
+  std::ofstream(dir_ / "out.onnx.data") << "other weights";
+  ASSERT_OK(Write());
+  EXPECT_NE(std::filesystem::last_write_time(dir_ / "out.onnx"), time);
+}
+
+TEST_F(OutputTest, TheOriginalBesideItsWeightsHasANewTime) {
+  original_.folder = dir_.path();
+  original_.files["weights"] = [](ResultSource::Sink sink) { return sink("bytes"); };
+  ASSERT_OK(Write());
+  restat_ = true;
+  const auto time = MakeOld("out.onnx");
+  ASSERT_OK(Write());
+  EXPECT_NE(std::filesystem::last_write_time(dir_ / "out.onnx"), time);
+}
+
+TEST_F(OutputTest, TheDepfileHasTheModelAndItsData) {
+  wants_depfile_ = true;
+  original_.folder = "in";
+  original_.files["sub/weights"] = [](ResultSource::Sink sink) { return sink("bytes"); };
+  ASSERT_OK(Write());
+  ASSERT_OK_AND_ASSIGN(const std::string rule, os::ReadFile(dir_ / "out.d"));
+  EXPECT_THAT(rule, HasSubstr("out.onnx: \\\n  in/m.onnx \\\n  in/sub/weights\n"));
+}
+
+TEST_F(OutputTest, AGainThatIsTooSmallHasItsReportsAlone) {
+  wants_journal_ = wants_depfile_ = true;
+  result_.journal = "how it was made";
+  required_percent_ = 5;
+  const absl::Status small = Write();
+  EXPECT_EQ(GetBuildFailure(small), BuildFailure::kImprovementTooSmall);
+  EXPECT_TRUE(Exists("r.json") && Exists("r.html"));
+  EXPECT_FALSE(Exists("out.onnx") || Exists("r.journal") || Exists("out.d"));
+  result_.report.outcome = report::Outcome::kImproved;
+  result_.report.predicted_speedup_percent = 5;
+  ASSERT_OK(Write());
+  EXPECT_TRUE(Exists("out.onnx") && Exists("r.journal") && Exists("out.d"));
 }
 
 TEST(OutputPrepareTest, AFolderThatIsNotThereIsAMistakeOfTheUser) {
