@@ -36,7 +36,7 @@ constexpr double kLeastJournalSeconds = 3;
 constexpr double kMostJournalSeconds = 30;
 // Steps of deriving that usually take a second (core/journal/README.md), and how many times as long
 // they may take on a slow or busy machine.
-constexpr double kJournalStepsPerSecond = 2e7;
+constexpr double kJournalStepsPerSecond = 1e7;
 constexpr double kMostSlowdownOfJournal = 4;
 
 }  // namespace
