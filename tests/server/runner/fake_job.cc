@@ -99,7 +99,10 @@ class FakeJob {
     v1::Event event;
     *event.mutable_progress() = wire::ToProto(Progress{.phase = "search", .enodes = 7});
     Send(event);
-    if (what == "crash") raise(SIGSEGV);
+    if (what == "crash") {
+      signal(SIGSEGV, SIG_DFL);  // Sanitizers handle it otherwise.
+      raise(SIGSEGV);
+    }
     if (what == "exit") return 5;
     if (what == "out of memory") return kExitOutOfMemory;
     if (what == "noise") return channel_.Write("\xff\xff\xff\xff", os::kNever).ok() ? 0 : 1;
