@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Makes a data folder from a backup that quotient-backup has written, read from standard input.
 #
-#   quotient-restore DATA-DIR < quotient.tar
+#   quotient-restore [--without-damaged] DATA-DIR < quotient.tar
 #
 # DATA-DIR must not exist or be empty, such as a new volume: move an old one away first, and stop its
 # server before that. The backup is unpacked in DATA-DIR/RESTORING and checked there: the database, and
 # each blob against its digest. Only then its entries are renamed into the folder. No server opens a
 # folder that has RESTORING, and none can while this goes on, because it holds the folder's lock. If it
-# is killed, it can be run again. Exit status: 0 if all of the backup is there, and else 1.
+# is killed, it can be run again. A file that the disk had damaged before the backup is damaged in it,
+# too; --without-damaged leaves such files out and names them. The server then asks for a model to be sent
+# again, and computes a result anew. Exit status: 0 if the folder is made, and else 1.
 set -euo pipefail
 
 say() { printf 'quotient-restore: %s\n' "$*" >&2; }
@@ -16,7 +18,12 @@ fail() {
   exit 1
 }
 
-if [ $# -ne 1 ] || [ -t 0 ]; then fail 'usage: quotient-restore DATA-DIR < FILE.tar'; fi
+leaves_out=false
+if [ "${1:-}" = --without-damaged ]; then
+  leaves_out=true
+  shift
+fi
+if [ $# -ne 1 ] || [ -t 0 ]; then fail 'usage: quotient-restore [--without-damaged] DATA-DIR < FILE.tar'; fi
 mkdir -p "$1"
 data=$(realpath "$1")
 staged=$data/RESTORING
@@ -60,9 +67,17 @@ jobs=$(sqlite3 -bail -readonly "$staged/quotient.db" 'SELECT count(*) FROM job')
 blobs=$(find "$staged/blobs" -type f | wc -l)
 if [ "blobs $blobs" != "$(grep '^blobs ' "$staged/BACKUP")" ]; then fail 'blobs are missing'; fi
 # The name of each blob is its SHA-256, which is also what sha256sum reads.
-if [ "$blobs" -gt 0 ]; then
-  find "$staged/blobs" -type f -printf '%f  %p\n' | sha256sum --check --quiet --strict >&2 ||
-    fail 'blobs are damaged'
+count=0
+leave_out() {
+  say "damaged: ${1#"$staged/"}"
+  count=$((count + 1))
+  if $leaves_out; then rm -- "$1"; fi
+}
+if [ "$blobs" -gt 0 ] && ! told=$(find "$staged/blobs" -type f -printf '%f  %p\n' |
+  LC_ALL=C sha256sum --check --quiet --strict 2>/dev/null); then
+  while IFS= read -r line; do leave_out "${line%: FAILED*}"; done < <(grep ': FAILED' <<<"$told")
+  if [ "$count" -eq 0 ]; then fail 'the blobs cannot be checked'; fi
+  $leaves_out || fail "$count blobs are damaged; --without-damaged leaves them out"
 fi
 sync -f "$staged"
 
@@ -73,4 +88,4 @@ sync -f "$data"
 trap - EXIT
 rm -rf "$staged"
 sync "$data"
-say "$data: $jobs jobs, $blobs files"
+say "$data: $jobs jobs, $((blobs - count)) files"

@@ -1,5 +1,6 @@
 """deploy/backup.sh and deploy/restore.sh, with the real server: what a backup has, and that it can be used."""
 
+import hashlib
 import io
 import json
 import os
@@ -135,6 +136,32 @@ class BackupTest(BackupTestCase):
                      "blobs are damaged")
         self.refused(self.changed(archive, lambda name, held: held[:4096] + bytes(4096) + held[8192:]
                                   if name == "quotient.db" else held), "database is damaged")
+
+    def test_what_is_damaged_can_be_left_out(self):
+        server = self.serve()
+        job = self.finished(1)
+        archive, _ = self.backup()
+        self.assert_code(self.quotient("result", job, "-o", "out.onnx"), 0)
+        result = hashlib.sha256((self.folder / "out.onnx").read_bytes()).hexdigest()
+        server.kill()
+        archive = self.changed(archive, lambda name, held: held[:-1] + b"?" if result in name else held)
+        code, told = self.restore(archive, "rest", "--without-damaged")
+        self.assertEqual(code, 0, told)
+        self.assertRegex(told, f"damaged: blobs/.*{result}")
+        self.serve_restored("rest")
+        self.assert_code(self.quotient("result", job, "-o", "out.onnx"), 4, "no blob " + result)
+        again = self.finished(1)
+        self.assertNotEqual(again, job)
+        self.assert_code(self.quotient("result", again, "-o", "out.onnx"), 0)
+
+    def test_what_cannot_be_checked_is_not_restored(self):
+        server = self.serve()
+        self.finished(1)
+        archive, _ = self.backup()
+        server.kill()
+        code, told = self.restore(archive, "unchecked", env=self.with_programs(sha256sum="#!/bin/sh\nexit 1\n"))
+        self.assertEqual(code, 1)
+        self.assertIn("cannot be checked", told)
 
     def test_nothing_is_overwritten(self):
         server = self.serve()

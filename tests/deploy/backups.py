@@ -39,9 +39,9 @@ class BackupTestCase(harness.TestCase):
         self.assertEqual(list(self.data.glob("backup.*")), [])
         return (done.stdout if done.returncode == 0 else None), done.stderr.decode()
 
-    def restore(self, archive, name, env=None, wrapper=()):
+    def restore(self, archive, name, *options, env=None, wrapper=()):
         """Exit status and what was said."""
-        done = subprocess.run([*wrapper, RESTORE, self.folder / name / "data"], input=archive, capture_output=True,
+        done = subprocess.run([*wrapper, RESTORE, *options, self.folder / name / "data"], input=archive, capture_output=True,
                               env=env, check=False, timeout=harness.PATIENCE_SECONDS)
         return done.returncode, done.stderr.decode()
 
