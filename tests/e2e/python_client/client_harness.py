@@ -1,5 +1,6 @@
 """What the tests of the Python client share: a server, and models to send it."""
 
+import os
 import pathlib
 import sys
 
@@ -7,6 +8,9 @@ import numpy as np
 import onnx
 import onnxruntime
 
+# The harness forks to start a server while threads of gRPC are at work, and gRPC's handlers may hang in the child. gRPC
+# reads this when it is imported, so tests import this module before it.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import harness  # noqa: E402
 import models  # noqa: E402

@@ -6,12 +6,12 @@ import threading
 import unittest
 from concurrent import futures
 
+from client_harness import LONG, QUICK, TestCase, models
+
 import grpc
 import numpy as np
 import onnx
-
 import quotient
-from client_harness import LONG, QUICK, TestCase, models
 
 
 class Export:

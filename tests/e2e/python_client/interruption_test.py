@@ -1,5 +1,6 @@
 """Ctrl-C, and a server that is killed and started again in the middle of a job or of an upload."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -11,8 +12,9 @@ import unittest
 from concurrent import futures
 from unittest import mock
 
-import quotient
 from client_harness import LONG, TestCase, harness
+
+import quotient
 from quotient import _blobs
 from quotient._session import Session
 from quotient._transport import Blocking, run
@@ -90,26 +92,37 @@ class RestartTest(TestCase):
     def test_a_watch_outlives_a_restart_of_the_server(self):
         server = self.serve("--checkpoint-seconds", "1")
         searching = threading.Event()
-        changes = []
 
-        def watch(job):
-            for progress in job.progress():
-                if progress.reason:
-                    changes.append(str(progress))
-                if progress.enodes > 0:
-                    searching.set()
+        def take(changes, progress):
+            if progress.reason:
+                changes.append(str(progress))
+            if progress.enodes > 0:
+                searching.set()
 
+        def watch(name):
+            with quotient.Client(server.address) as client:
+                for progress in client.job(name).progress():
+                    take(blocking, progress)
+
+        async def watch_in_a_loop(name):
+            async with quotient.aio.Client(server.address) as client:
+                async for progress in (await client.job(name)).progress():
+                    take(in_a_loop, progress)
+
+        blocking, in_a_loop = [], []
         with quotient.Client(server.address) as client, futures.ThreadPoolExecutor() as threads:
             job = client.submit(self.model, **{**LONG, "budget": 8})
-            watched = threads.submit(watch, job)
+            watches = [threads.submit(watch, job.name), threads.submit(asyncio.run, watch_in_a_loop(job.name))]
             self.assertTrue(searching.wait(harness.PATIENCE_SECONDS))
             self.restart(server)
-            watched.result(harness.PATIENCE_SECONDS)
+            for each in watches:
+                each.result(harness.PATIENCE_SECONDS)
+            self.assert_same(self.model, job.result().save(self.folder / "out.onnx"))
+        for changes in (blocking, in_a_loop):
             claimed = ["QUEUED (submitted)", "RUNNING (claimed)"]
             self.assertEqual(changes[:2], claimed)
             self.assertEqual(changes[-2:], ["RUNNING (claimed)", "SUCCEEDED (finished)"])
             self.assertEqual([changes.count(each) for each in claimed], [1, 2], changes)
-            self.assert_same(self.model, job.result().save(self.folder / "out.onnx"))
 
     def test_an_upload_goes_on_after_the_server_was_killed(self):
         server = self.serve()

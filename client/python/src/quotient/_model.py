@@ -54,10 +54,10 @@ def open_model(model: ModelLike, name: str | None = None) -> Iterator[OpenModel]
             yield _of_bytes(memoryview(model).cast("B"), name)
         elif callable(getattr(model, "SerializeToString", None)):
             yield _of_bytes(memoryview(_serialized(model)), name)
-        elif callable(getattr(model, "save", None)):
+        elif callable(save := getattr(model, "save", None)):
             folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quotient-")))
             path = folder / "model.onnx"
-            model.save(path)
+            save(path)
             yield _of_path(path, name, stack)
         else:
             raise TypeError("a model is a path, bytes, an onnx.ModelProto or an export of torch.onnx, "

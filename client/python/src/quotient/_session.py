@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, TypeVar
+from typing import Any, Callable, TypeVar
 
 import grpc
 
@@ -33,7 +33,7 @@ class Session:
         self.patience = patience
         self._lock = threading.Lock()
         self._channel: Any = None
-        self._stubs: dict[type, Any] = {}
+        self._stubs: dict[Any, Any] = {}
         self._capabilities: capabilities_pb2.Capabilities | None = None
 
     def new_retry(self) -> Retry:
@@ -82,7 +82,7 @@ class Session:
             except grpc.RpcError as error:
                 await self.pause(retry, from_rpc(error))
 
-    def _stub(self, kind: type[T]) -> T:
+    def _stub(self, kind: Callable[[Any], T]) -> T:
         with self._lock:
             if kind not in self._stubs:
                 if self._channel is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Coroutine, Iterable
 from typing import Any, Callable, Protocol, TypeVar
 
 import grpc
@@ -43,8 +43,8 @@ class Transport(Protocol):
     async def send(self, method: Any, requests: Iterable[Any]) -> Any:
         """The response to a stream of requests."""
 
-    def read(self, method: Any, request: Any) -> AsyncIterator[Any]:
-        """The responses to one request. Closing the iterator cancels the call."""
+    def read(self, method: Any, request: Any) -> AsyncGenerator[Any, None]:
+        """The responses to one request. Closing the generator cancels the call."""
 
     async def pause(self, seconds: float) -> None:
         """Lets the time pass."""
@@ -70,7 +70,7 @@ class Blocking:
         finally:
             call.cancel()
 
-    async def read(self, method: Any, request: Any) -> AsyncIterator[Any]:
+    async def read(self, method: Any, request: Any) -> AsyncGenerator[Any, None]:
         call = method(request)
         try:
             for response in call:
@@ -98,7 +98,7 @@ class Asyncio:
     async def send(self, method: Any, requests: Iterable[Any]) -> Any:
         return await method(requests)
 
-    async def read(self, method: Any, request: Any) -> AsyncIterator[Any]:
+    async def read(self, method: Any, request: Any) -> AsyncGenerator[Any, None]:
         call = method(request)
         try:
             async for response in call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -117,7 +117,7 @@ async def delete(session: Session, record: JobRecord) -> None:
     await session.unary((await session.jobs()).DeleteJob, request)
 
 
-async def watch(session: Session, record: JobRecord) -> AsyncIterator[Progress]:
+async def watch(session: Session, record: JobRecord) -> AsyncGenerator[Progress, None]:
     """Tells all changes of a job's state, those before the call, too, and its progress, until it has ended.
     Reconnects when the stream is lost, since the job continues. The record is kept up to date."""
     stub = await session.jobs()

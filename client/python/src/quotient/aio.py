@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
 from quotient import _work
@@ -75,7 +75,7 @@ class Job:
     def __await__(self) -> Generator[Any, None, Result]:
         return self.result().__await__()
 
-    def progress(self) -> AsyncIterator[Progress]:
+    def progress(self) -> AsyncGenerator[Progress, None]:
         return _work.watch(self._session, self._record)
 
     async def wait(self) -> Job:

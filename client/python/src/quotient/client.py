@@ -95,7 +95,7 @@ class Job:
         events = _work.watch(self._session, self._record)
         try:
             while True:
-                yield run(anext(events))
+                yield run(events.__anext__())
         except StopAsyncIteration:
             return
         finally:

@@ -45,7 +45,7 @@ class Options(TypedDict, total=False):
     run_deadline: Seconds
 
 
-def _spelled(message: descriptor.Descriptor) -> dict[str, descriptor.FieldDescriptor]:
+def _spelled(message: Any) -> dict[str, descriptor.FieldDescriptor]:
     return {field.name.removesuffix("_seconds"): field for field in message.fields}
 
 
