@@ -4,12 +4,14 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/json.h"
 #include "client/cli/made_model.h"
 #include "client/cli/output.h"
 #include "client/cli/remote.h"
 #include "client/cpp/model_files.h"
+#include "core/base/printable.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/base/stop.h"
@@ -28,6 +30,9 @@ void Print(const v1::ReplayJournalResponse& response, const Settings& settings) 
   std::printf("%lld rewrites; the model that they make %s that of the result: %s\n",
               static_cast<long long>(response.rewrites()), response.is_result() ? "is" : "is not",
               response.model().sha256().c_str());
+  if (response.conditions().empty()) return;
+  std::printf("this follows only if %s\n",
+              Printable(absl::StrJoin(response.conditions(), ", and ")).c_str());
 }
 
 absl::StatusOr<v1::ReplayJournalResponse> ReplayHere(const Settings& settings,
@@ -50,6 +55,7 @@ absl::StatusOr<v1::ReplayJournalResponse> ReplayHere(const Settings& settings,
   *response.mutable_model() = wire::ToProto(replayed.model);
   response.set_is_result(true);
   response.set_rewrites(replayed.rewrites);
+  response.mutable_conditions()->Add(replayed.conditions.begin(), replayed.conditions.end());
   return response;
 }
 

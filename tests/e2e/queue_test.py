@@ -129,6 +129,16 @@ class QueueTest(harness.TestCase):
         self.assert_code(self.quotient("replay", "m0.onnx", "damaged.journal"), 1, "JOURNAL_INVALID")
         self.assert_code(self.quotient("replay", "m0.onnx", "no.journal"), 2, "OPTION_INVALID")
 
+    def test_a_replay_tells_what_its_result_assumes(self):
+        self.serve()
+        onnx.save(models.branches(), self.folder / "branches.onnx")
+        job = self.submit("branches.onnx", *SHORT, "--assume-finite-inputs")
+        self.assert_code(self.quotient("watch", job), 0)
+        again = self.quotient("replay", job, "--json")
+        self.assert_code(again, 0)
+        self.assertIn("float inputs hold no NaN", again.json()["conditions"][0])
+        self.assertIn("follows only if float inputs hold no NaN", self.quotient("replay", job).out)
+
     def test_a_deleted_job_is_gone(self):
         self.serve()
         job = self.submit("m0.onnx", *SHORT)

@@ -89,32 +89,64 @@ TEST_F(ReplayEGraphTest, ARuleIsFoundAtWhatItsMatchDoesNotName) {
   EXPECT_TRUE(ExpectFound().contains("concat-negated"));
 }
 
-TEST_F(ReplayEGraphTest, AReplayDoesNotOutgrowItsLimits) {
-  const model::Graph graph = rules::ParseStatic(R"(graph g {
-    input x: float32[2]
-    a = Neg(x)
-    output a
-  })");
-  // Each rewrite makes the place for the next, so that the e-graph could grow without end.
-  const rules::Family family = {"of the test", "more: Neg(?x) => Neg(Abs(Neg(Abs(?x))))", nullptr,
-                                nullptr};
-  const ReplaySettings settings = {.max_opset = rules::kNewestOpset,
-                                   .max_folded_bytes = 1 << 20,
-                                   .most_bytes = 5000,
-                                   .families = std::span(&family, 1)};
-  ASSERT_OK_AND_ASSIGN(replay_, ReplayEGraph::Begin(graph, graph, settings, &budget_));
-  std::vector<Rewrite> rewrites = {{.rule = "more", .at = {{.name = "a"}, {.name = "x"}}}};
-  for (uint32_t i = 0; i < 3; ++i) {
-    // Neg(Abs(..)) that the last rewrite made, and its operand.
-    Rewrite& rewrite = rewrites.emplace_back();
-    rewrite.rule = "more";
-    rewrite.found_after = i + 1;
-    for (const uint32_t made : {1u, 0u}) {
-      rewrite.at.push_back({.sort = Place::Sort::kMade, .rewrite = i, .index = made});
+// Makes more and more of a class: Neg(x), Neg(Neg(x)) and so on.
+class Growing final : public egraph::Rule {
+ public:
+  explicit Growing(domain::TensorDomain* domain) : domain_(*domain) {}
+  const std::string& name() const override { return name_; }
+  const std::string& equation() const override { return name_; }
+  void Search(const egraph::EGraph& graph, egraph::MatchSink& sink) const override {
+    for (const egraph::ClassId cls : graph.classes()) {
+      if (!sink.Add({.classes = {cls}, .ops = {}})) return;
     }
   }
-  EXPECT_THAT(replay_->Make(rewrites),
-              testing::HasReason(Reason::kLimitBytes, ::testing::HasSubstr("rewrite 1 (more)")));
+  absl::StatusOr<bool> Apply(egraph::EGraph& graph, const Match& match,
+                             egraph::Origin origin) const override {
+    egraph::ClassId last = match.classes[0];
+    for (int i = 0; i < 20'000; ++i) {
+      absl::StatusOr<egraph::ClassId> made = domain_.Add(graph, "Neg", {}, {{last}}, origin);
+      if (!made.ok()) return made.status();
+      last = *made;
+    }
+    return true;
+  }
+
+ private:
+  domain::TensorDomain& domain_;
+  const std::string name_ = "growing";
+};
+
+class ReplayLimitsTest : public ReplayEGraphTest {
+ protected:
+  absl::Status MakeGrowing(double most_bytes) {
+    const model::Graph graph = rules::ParseStatic(R"(graph g {
+      input x: float32[2]
+      a = Neg(x)
+      output a
+    })");
+    const rules::Family family = {"of the test", "", nullptr,
+                                  [](domain::TensorDomain* domain, rules::RuleList& rules) {
+                                    rules.push_back(std::make_unique<Growing>(domain));
+                                  }};
+    const ReplaySettings settings = {.max_opset = rules::kNewestOpset,
+                                     .max_folded_bytes = 1 << 20,
+                                     .most_bytes = most_bytes,
+                                     .families = std::span(&family, 1)};
+    absl::StatusOr<std::unique_ptr<ReplayEGraph>> replay =
+        ReplayEGraph::Begin(graph, graph, settings, &budget_);
+    if (!replay.ok()) return replay.status();
+    return (*replay)->Make(std::vector<Rewrite>{{.rule = "growing", .at = {{.name = "a"}}}});
+  }
+};
+
+TEST_F(ReplayLimitsTest, AnEGraphMayNotHaveManyENodesForEachRewrite) {
+  EXPECT_THAT(MakeGrowing(1e12),
+              testing::HasReason(Reason::kLimitNodes, ::testing::HasSubstr("rewrite 0 (growing)")));
+}
+
+TEST_F(ReplayLimitsTest, AnEGraphMayNotTakeMoreMemoryThanThereIs) {
+  EXPECT_THAT(MakeGrowing(1e6),
+              testing::HasReason(Reason::kLimitBytes, ::testing::HasSubstr("rewrite 0 (growing)")));
 }
 
 TEST_F(ReplayEGraphTest, RulesAreFoundInEGraphsThatHaveGrown) {

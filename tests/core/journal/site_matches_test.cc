@@ -85,23 +85,57 @@ std::string Products(int count) {
   return text + "}";
 }
 
-TEST(SiteMatchesTest, WorkGrowsNoFasterThanTheNumberOfAnchors) {
-  const auto steps = [](int count) {
-    const RecordedSearch search(Products(count));
-    const std::vector<Match> matches = search.MatchesOf("matmul-merge");
-    EXPECT_FALSE(matches.empty());
+// A search merges 64 at most, so a match of more is no match that it could have found.
+TEST(SiteMatchesTest, SiblingsAreFoundWhateverASearchWouldChooseAndNoMoreThanItMerges) {
+  const RecordedSearch search(Products(70));
+  const auto found = [&search](int count) {
+    std::vector<ClassId> classes = {search.egraph().class_of(search.ENodeOf("x"))};
+    for (int i = 0; i < count; ++i) {
+      const ClassId weight = search.egraph().class_of(search.ENodeOf(absl::StrCat("w", i)));
+      const ClassId product = search.egraph().class_of(search.ENodeOf(absl::StrCat("y", i)));
+      classes.insert(classes.end(), {weight, weight, product});
+    }
     StepBudget budget{StopCondition()};
-    const Match& last = matches.back();
-    EXPECT_THAT(FindSiteMatches(search.rule("matmul-merge"), search.egraph(), last.alternative,
-                                last.classes, &budget),
-                SizeIs(1));
-    // A match that is not there is looked for around all e-nodes.
-    Match other = last;
-    other.ops[0] = egraph::OpId(0);
-    EXPECT_FALSE(FindAnchor(search.rule("matmul-merge"), search.egraph(), other, &budget).valid());
-    return budget.taken();
+    return FindSiteMatches(search.rule("matmul-merge"), search.egraph(), 0, classes, &budget);
   };
-  EXPECT_LT(steps(600), 3 * steps(300));
+  EXPECT_THAT(found(2), SizeIs(1));
+  EXPECT_THAT(found(64), SizeIs(1));
+  EXPECT_THAT(found(65), IsEmpty());
+}
+
+// Counts how often it is searched.
+class Counting final : public egraph::Rule {
+ public:
+  const std::string& name() const override { return name_; }
+  const std::string& equation() const override { return name_; }
+  const egraph::Anchors* anchors() const override { return &anchors_; }
+  void Search(const egraph::EGraph& /*graph*/, egraph::MatchSink& /*sink*/) const override {
+    ++searches;
+  }
+  absl::StatusOr<bool> Apply(egraph::EGraph& /*graph*/, const Match& /*match*/,
+                             egraph::Origin /*origin*/) const override {
+    return false;
+  }
+
+  mutable int searches = 0;
+
+ private:
+  const std::string name_ = "counting";
+  const egraph::Anchors anchors_ = {.of_any_kind = true, .kinds = {}};
+};
+
+// Each search may look at all e-nodes that read a class, so one search around each would take
+// quadratic time.
+TEST(SiteMatchesTest, ManyAnchorsNeedFewSearches) {
+  const RecordedSearch search(Products(500));
+  const ClassId x = search.egraph().class_of(search.ENodeOf("x"));
+  const Counting rule;
+  StepBudget budget{StopCondition()};
+  EXPECT_FALSE(FindAnchor(rule, search.egraph(), {.classes = {x}, .ops = {}}, &budget).valid());
+  EXPECT_LE(rule.searches, 10);
+  rule.searches = 0;
+  EXPECT_THAT(FindSiteMatches(rule, search.egraph(), 0, std::span(&x, 1), &budget), IsEmpty());
+  EXPECT_LE(rule.searches, 10);
 }
 
 TEST(SiteMatchesTest, AClassThatAMatchNamesManyTimesIsVisitedOnce) {
@@ -117,6 +151,26 @@ TEST(SiteMatchesTest, AClassThatAMatchNamesManyTimesIsVisitedOnce) {
     return budget.taken();
   };
   EXPECT_LT(steps(200), 3 * steps(100));
+}
+
+// All parts are adjacent Slices of one tensor.
+TEST(SiteMatchesTest, AConcatOfManySlicesIsDividedAgain) {
+  constexpr int kParts = 3000;
+  std::string nodes, parts;
+  for (int i = 0; i < kParts; ++i) {
+    absl::StrAppend(&nodes, "s", i, " = Slice(x) {starts=[", i, "], ends=[", i + 1,
+                    "], axes=[0]}\n");
+    absl::StrAppend(&parts, i == 0 ? "" : ", ", "s", i);
+  }
+  const RecordedSearch search(absl::StrCat("graph g {\ninput x: float32[", kParts, "]\n", nodes,
+                                           "y = Concat(", parts, ") {axis=0}\noutput y\n}"));
+  const std::vector<Match> matches = search.MatchesOf("concat-slices");
+  ASSERT_THAT(matches, SizeIs(1));
+  StepBudget budget{StopCondition()};
+  const std::vector<Match> found = FindSiteMatches(search.rule("concat-slices"), search.egraph(), 0,
+                                                   matches[0].classes, &budget);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].ops, matches[0].ops);
 }
 
 TEST(SiteMatchesTest, NothingIsFoundOnceTheBudgetIsOver) {

@@ -28,6 +28,7 @@ using quotient::testing::HasReason;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class ReplayTest : public OptimizeTest {
@@ -320,6 +321,34 @@ TEST_F(ReplayTest, ATamperedChoiceOrResultIsRefused) {
               HasReason(Reason::kJournalInvalid));
   EXPECT_THAT(tampered([](Derivation& it) { it.preparation.shapes["input"] = {-7}; }),
               HasReason(Reason::kJournalInvalid));
+}
+
+// Whoever replays writes a file of this name.
+TEST_F(ReplayTest, ALocationOutsideTheFolderIsRefused) {
+  const std::string journal = Optimized(Branches()).journal;
+  for (const std::string& location :
+       {std::string(".."), std::string("../weights"), std::string("/etc/weights"),
+        std::string("a/b"), std::string("nul\0byte", 8), std::string(5000, 'a')}) {
+    EXPECT_THAT(ReplayBy(Branches(), Changed(journal,
+                                             [&](journal::Journal& it) {
+                                               it.derivation->preparation.external_location =
+                                                   location;
+                                             })),
+                HasReason(Reason::kJournalInvalid, HasSubstr("no plain file name")));
+  }
+}
+
+TEST_F(ReplayTest, TheConditionsOfAResultAreTold) {
+  const auto conditions = [this] {
+    const absl::StatusOr<Replayed> replayed = ReplayBy(Branches(), Optimized(Branches()).journal);
+    EXPECT_OK(replayed.status());
+    return replayed.ok() ? replayed->conditions : std::vector<std::string>();
+  };
+  EXPECT_THAT(conditions(), IsEmpty());
+  options_.shapes = {{"input", {2, 8, 24, 24}}};
+  options_.assume_finite_inputs = true;
+  EXPECT_THAT(conditions(), ElementsAre("input 'input' has the shape [2,8,24,24]",
+                                        HasSubstr("no NaN, no infinity")));
 }
 
 TEST_F(ReplayTest, ACancelledReplayEndsSoon) {

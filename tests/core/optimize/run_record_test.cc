@@ -90,10 +90,13 @@ TEST_F(RunRecordTest, NoPhaseBeginsWhenTimeIsUpOrTheJobIsCancelled) {
 
 TEST_F(RunRecordTest, OnlyDefectsOfOursAreToBeReported) {
   record_.NoteFailure("the search failed", absl::InternalError("why"));
+  record_.NoteFailure("there is no journal of the result",
+                      MakeError(Reason::kRunBudget, "it takes more steps than it may"));
   record_.NoteRefused({.failure = "far off", .breaks_names = false});
   record_.NoteRefused({.failure = "names", .breaks_names = true});
   EXPECT_THAT(record_.TakeReport().notes,
               ElementsAre("the search failed (please report this model): why",
+                          "there is no journal of the result: it takes more steps than it may",
                           "a candidate did not agree with the original and was thrown away "
                           "(please report this model): far off",
                           "a candidate was thrown away, as it needs sizes of one name to be equal "
