@@ -38,8 +38,9 @@ class StubsHook(BuildHookInterface):
         root = pathlib.Path(self.root)
         generate(find(root, "proto"), self.out)
         stubs = self.out / "quotient" / "v1"
-        (stubs / "__init__.py").write_text('"""The messages and stubs of the API, generated from its .proto files."""\n')
-        build_data["force_include"] |= {str(stubs): "quotient/v1", str(find(root, "LICENSE")): "quotient/LICENSE"}
+        (stubs / "__init__.py").write_text('"""Messages and stubs of the API, generated from its .proto files."""\n')
+        build_data["force_include"][str(stubs)] = "quotient/v1"
+        build_data["force_include"][str(find(root, "LICENSE"))] = "quotient/LICENSE"
 
     def finalize(self, version, build_data, artifact_path):
         shutil.rmtree(self.out, ignore_errors=True)

@@ -67,6 +67,13 @@ class LocationsTest(unittest.TestCase):
                 external_locations(memoryview(data))
             self.assertEqual(caught.exception.reason, "MODEL_MALFORMED")
 
+    def test_a_location_that_is_no_text_is_refused_as_a_path(self):
+        model = everywhere()
+        data = model.SerializeToString().replace(b"weights.bin", b"weights\xffbin")
+        [location] = [each for each in external_locations(memoryview(data)) if each.startswith("weights")]
+        with self.assertRaises(quotient.ModelError):
+            check_location(location)
+
     def test_every_cut_and_every_flipped_bit_ends(self):
         whole = models.conv_bn_relu(1, 2, 4).SerializeToString()
         for at in range(0, len(whole), 3):
@@ -79,7 +86,7 @@ class LocationsTest(unittest.TestCase):
                     pass
 
     def test_no_location_leaves_the_folder_by_the_rules_of_any_system(self):
-        for location in ("", "/etc/passwd", "\\x", "C:x", "../x", "a/../../x", "a\\..\\x", "a\0b", "a\nb"):
+        for location in ("", "/etc/passwd", "\\x", "C:x", "../x", "a/../../x", "a\\..\\x", "a\0b", "a\udcffb"):
             with self.assertRaises(quotient.ModelError, msg=location) as caught:
                 check_location(location)
             self.assertEqual(caught.exception.reason, "EXTERNAL_DATA_PATH")
@@ -110,6 +117,9 @@ class OpenTest(unittest.TestCase):
                             (bytearray(self.bytes), "model.onnx"), (self.proto, "model.onnx")):
             self.assertEqual(self.opened(model), (name, self.bytes, {}))
         self.assertEqual(self.opened(self.path, "other")[0], "other")
+        odd = self.folder / os.fsdecode(b"m\xff.onnx")
+        odd.write_bytes(self.bytes)
+        self.assertEqual(self.opened(odd)[0], "m?.onnx")
         for model in (None, 5, object()):
             with self.assertRaises(TypeError):
                 self.opened(model)

@@ -88,15 +88,15 @@ def graph(nodes, us, median=None):
 
 
 def report(**changes):
-    regions = [{"sites": ["a", "b"]}, {"sites": ["c"]}]
     data = {"outcome": "improved", "passed_through": None, "model": "m.onnx", "engine": "0.3.0", "measured": True,
-            "device": {"name": "onnxruntime", "hardware": "AMD EPYC", "library": "ONNX Runtime 1.31.1", "threads": 2,
-                       "recorded": None},
+            "device": {"name": "onnxruntime", "hardware": "AMD EPYC", "library": "ONNX Runtime 1.31.1",
+                       "threads": 2, "recorded": None},
             "original": graph(10, 20_000.0, 21_000.0), "optimized": graph(5, 100.0, 110.5),
             "speedup_percent": 40.25, "speedup_interval_percent": {"low": 38.0, "high": 42.0}, "predicted_speedup_percent": 50.0,
             "considered": [{"taken": False, "grounds": "not_sure"}, {"taken": True, "grounds": "measured_likely"}],
             "gains": {"by_rules": [
-                {"rules": list("abcdef"), "saved_us": 15.0, "saved_percent": 7.5, "estimated": True, "regions": regions},
+                {"rules": list("abcdef"), "saved_us": 15.0, "saved_percent": 7.5, "estimated": True,
+                 "regions": [{"sites": ["a", "b"]}, {"sites": ["c"]}]},
                 {"rules": [], "saved_us": 0.01, "saved_percent": 0.01, "estimated": False, "regions": []}]},
             "notes": ["one\nline", "\x1b[2J"], **changes}
     return quotient.Report(json.dumps(data), "<html>\"page\"</html>")

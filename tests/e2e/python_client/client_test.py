@@ -114,6 +114,8 @@ class ResultTest(TestCase):
         result = client.optimize(self.model, **QUICK)
         self.assertEqual(client.optimize(self.model, only_cached=True, **QUICK).job, result.job)
         self.assertNotEqual(client.optimize(self.model, skip_cache_lookup=True, **QUICK).job, result.job)
+        with self.assertRaisesRegex(TypeError, "exclude each other"):
+            client.optimize(self.model, only_cached=True, skip_cache_lookup=True)
 
 
 class JobTest(TestCase):

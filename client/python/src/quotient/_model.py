@@ -75,8 +75,8 @@ def _serialized(model: Any) -> bytes:
 def _of_bytes(graph: memoryview, name: str | None) -> OpenModel:
     locations = external_locations(graph)
     if locations:
-        raise ModelError("EXTERNAL_DATA_MISSING", f"the model has data in '{locations[0]}': give the path of its file")
-    return OpenModel(name or "model.onnx", graph)
+        raise ModelError("EXTERNAL_DATA_MISSING", f"the model has data in {locations[0]!r}: give the path of its file")
+    return OpenModel(_utf8(name or "model.onnx"), graph)
 
 
 def _of_path(path: pathlib.Path, name: str | None, stack: contextlib.ExitStack) -> OpenModel:
@@ -86,8 +86,13 @@ def _of_path(path: pathlib.Path, name: str | None, stack: contextlib.ExitStack) 
         try:
             external[location] = _map(find_beneath(path.parent, location), stack)
         except OSError as error:
-            raise ModelError("EXTERNAL_DATA_MISSING", f"external data '{location}': {error.strerror}") from error
-    return OpenModel(name or path.name, graph, external)
+            raise ModelError("EXTERNAL_DATA_MISSING", f"external data {location!r}: {error.strerror}") from error
+    return OpenModel(_utf8(name or path.name), graph, external)
+
+
+def _utf8(text: str) -> str:
+    """Names of files can contain any bytes, but fields of messages cannot."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _map(path: pathlib.Path, stack: contextlib.ExitStack) -> memoryview:
@@ -113,7 +118,7 @@ def check_location(location: str) -> None:
 
     if not location:
         refuse("is empty")
-    if not location.isprintable():
+    if "\0" in location or _utf8(location) != location:
         refuse("is no usable text")
     if location[0] in "/\\":
         refuse("is absolute")
@@ -130,5 +135,5 @@ def find_beneath(folder: pathlib.Path, location: str) -> pathlib.Path:
     root = folder.resolve()
     path = (root / location).resolve()
     if not path.is_relative_to(root):
-        raise ModelError("EXTERNAL_DATA_PATH", f"external data '{location}' leads out of the model's folder")
+        raise ModelError("EXTERNAL_DATA_PATH", f"external data {location!r} leads out of the model's folder")
     return path

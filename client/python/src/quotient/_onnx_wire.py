@@ -47,22 +47,16 @@ def external_locations(model: memoryview) -> list[str]:
             elif field in inner:
                 todo.append((inner[field], value))
         if is_external:
-            locations.update(dict.fromkeys(map(_text, _locations(entries))))
+            locations.update(dict.fromkeys(_locations(entries)))
     return list(locations)
 
 
-def _locations(entries: list[memoryview]) -> Iterator[memoryview]:
+def _locations(entries: list[memoryview]) -> Iterator[str]:
+    """As text, in which bytes that are not UTF-8 are surrogates."""
     for entry in entries:
         texts = {field: value for field, value in _fields(entry) if not isinstance(value, int)}
         if texts.get(_KEY) == b"location":
-            yield texts.get(_VALUE, memoryview(b""))
-
-
-def _text(value: memoryview) -> str:
-    try:
-        return bytes(value).decode()
-    except UnicodeDecodeError:
-        raise _malformed() from None
+            yield bytes(texts.get(_VALUE, b"")).decode(errors="surrogateescape")
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:

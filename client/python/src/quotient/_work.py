@@ -197,6 +197,8 @@ async def optimize(session: Session, wish: Wish, skip_cache_lookup: bool, only_c
                    progress: bool | None) -> results.Result:
     """Submits a job, shows its progress, and returns its result. If this is interrupted, by Ctrl-C or by the
     cancellation of its task, it withdraws the request, which ends the job unless others want it, too."""
+    if only_cached and skip_cache_lookup:
+        raise TypeError("only_cached and skip_cache_lookup exclude each other")
     if only_cached:
         return await fetch_result(session, await lookup(session, wish))
     record = await submit(session, wish, skip_cache_lookup)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from quotient import _work
 from quotient._model import ModelLike
 from quotient._session import Session
+from quotient._text import printable
 from quotient._transport import Asyncio
 from quotient.progress import Progress, state_name
 from quotient.report import Report
@@ -98,7 +99,7 @@ class Job:
         await _work.delete(self._session, self._record)
 
     def __repr__(self) -> str:
-        return f"<quotient.aio.Job {self.name}: {self.model_name}, {self.state}>"
+        return printable(f"<quotient.aio.Job {self.name}: {self.model_name}, {self.state}>")
 
 
 async def optimize(model: ModelLike, *, address: str | None = None, patience: float = 60, name: str | None = None,

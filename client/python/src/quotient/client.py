@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from quotient import _work
 from quotient._model import ModelLike
 from quotient._session import Session
+from quotient._text import printable
 from quotient._transport import Blocking, run
 from quotient.progress import Progress, state_name
 from quotient.report import Report
@@ -128,7 +129,7 @@ class Job:
         run(_work.delete(self._session, self._record))
 
     def __repr__(self) -> str:
-        return f"<quotient.Job {self.name}: {self.model_name}, {self.state}>"
+        return printable(f"<quotient.Job {self.name}: {self.model_name}, {self.state}>")
 
 
 def optimize(model: ModelLike, *, address: str | None = None, patience: float = 60, name: str | None = None,
