@@ -116,7 +116,7 @@ absl::StatusOr<Lock> Lock::Parse(absl::string_view text) {
     return MakeError(BuildFailure::kLockInvalid, "has more than 16 MiB");
   }
   std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  if (lines[0] != kHeader) {
+  if (lines.empty() || lines[0] != kHeader) {  // There are none if the file has no bytes.
     return Invalid(1, absl::StrCat("is not '", kHeader,
                                    "', so this is no lock file, or one of "
                                    "another version of Quotient"));

@@ -121,6 +121,8 @@ TEST(LockFileTest, WhatIsNoLockFileIsRefusedWithItsLine) {
   for (const auto& [text, problem] : cases) {
     EXPECT_THAT(Lock::Parse(text), IsFailure(BuildFailure::kLockInvalid, HasSubstr(problem)));
   }
+  EXPECT_THAT(Lock::Parse(absl::string_view()),
+              IsFailure(BuildFailure::kLockInvalid, HasSubstr("line 1")));
   EXPECT_OK(Lock::Parse(Smallest()));
 }
 
