@@ -7,7 +7,7 @@
 # Needs sqlite3. The data folder may be a mount point: nothing is written beside it. What is taken, in
 # this order:
 #
-#   1. all blobs and checkpoints, as further names of the same files in DATA-DIR/backup.*: at once, and
+#   1. all blobs and checkpoints, as further names of the same files in DATA-DIR/.backup.*: at once, and
 #      without room
 #   2. the database, as of one moment. What it names was in blobs/ before that. The copy needs room: in
 #      the folder ROOM, and if none is named, on the disk of the data
@@ -38,17 +38,20 @@ if [ ! -O "$data/quotient.db" ]; then fail "$data/quotient.db is another user's;
 # backups are at this point at once.
 exec 8<"$data"
 flock 8
-for old in "$data"/backup.*; do
+for old in "$data"/.backup.??????; do
   if [ -d "$old" ]; then flock --nonblock "$old" rm -rf "$old" || true; fi
 done
 # In the data folder, because a file can have a further name only below the same mount point.
-names=$(mktemp -d "$data/backup.XXXXXX")
+names=$(mktemp -d "$data/.backup.XXXXXX")
 room=$names
 trap 'rm -rf "$names" "$room"' EXIT
 exec 9<"$names"
 flock 9
 exec 8<&-
-if [ $# -eq 2 ]; then room=$(mktemp -d "$(realpath "$2")/quotient-backup.XXXXXX"); fi
+if [ $# -eq 2 ]; then
+  room=$(realpath -e -- "$2") || { room=$names && fail "there is no folder $2"; }
+  room=$(mktemp -d "$room/quotient-backup.XXXXXX") || { room=$names && fail "no folder can be made in $2"; }
+fi
 mkdir "$names/blobs" "$names/checkpoints"
 
 # Gives a further name in $names/$1 to the files that `find` finds in the data folder with the other

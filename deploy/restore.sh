@@ -36,7 +36,7 @@ refuse_others() {
     known+=(! -name RESTORING)
     for entry in "${entries[@]}"; do known+=(! -name "$entry"); done
   fi
-  other=$(find "$data" -mindepth 1 -maxdepth 1 "${known[@]}" -printf '%f\n' | head -n 1)
+  other=$(find "$data" -mindepth 1 -maxdepth 1 "${known[@]}" -printf '%f\n' -quit)
   if [ -n "$other" ]; then fail "$data is there already and has $other; move it away first"; fi
 }
 refuse_others

@@ -24,6 +24,7 @@
 #include "core/timing/rule_store.h"
 #include "server/ops/metered.h"
 #include "server/runner/process_runner.h"
+#include "server/runner/protocol.h"
 
 namespace quotient {
 namespace {
@@ -45,7 +46,6 @@ runner::v1::Setup SetupOf(const config::ServerFlags& flags, const Stores& stores
   setup.set_has_sandbox(!flags.no_sandbox);
   setup.set_log_level(flags.log_level);
   setup.set_log_format(flags.log_format);
-  setup.set_engine_version(std::string(optimize::EngineVersion()));
   return setup;
 }
 
@@ -102,15 +102,14 @@ std::unique_ptr<runner::JobGroups> NewJobGroups(const config::ServerFlags& flags
   return nullptr;
 }
 
-absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(const config::ServerFlags& flags,
-                                                                   const Stores& stores,
-                                                                   runner::JobGroups* groups,
-                                                                   optimize::Devices* devices,
-                                                                   ops::Metrics* metrics) {
+absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(
+    const config::ServerFlags& flags, const Stores& stores, runner::JobGroups* groups,
+    optimize::Devices* devices, ops::Metrics* metrics, OnReplaced on_replaced) {
   runner::ProcessSettings settings{
       .program = os::FindBesideProgram(kProgram, {""}),
       .environment = EnvironmentOfDevices(flags),
       .setup = SetupOf(flags, stores),
+      .engine_version = std::string(optimize::EngineVersion()),
       .most_seconds = static_cast<double>(flags.max_job_seconds),
       .checkpoint_seconds = static_cast<double>(flags.checkpoint_seconds),
       .silent_seconds = flags.max_silent_seconds > 0 ? static_cast<double>(flags.max_silent_seconds)
@@ -136,13 +135,15 @@ absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(const config:
       .on_damage = [blobs =
                         stores.blobs.get()](const BlobId& id) { blobs->Verify(id).IgnoreError(); },
       .on_figures = [metrics](const auto& figures) { ops::CountFigures(figures, metrics); },
-      .on_end = [metrics](const runner::ProcessEnd& end) { ops::CountProcess(end, metrics); }};
+      .on_end = [metrics](const runner::ProcessEnd& end) { ops::CountProcess(end, metrics); },
+      .on_replaced = std::move(on_replaced)};
   QUOTIENT_RETURN_IF_ERROR(MakeShared(settings.setup));
   RemoveAbandonedFolders();
   if (settings.program.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("this installation has no ", kProgram, " in ", os::ProgramFolder()));
   }
+  QUOTIENT_RETURN_IF_ERROR(runner::CheckProgram(settings, &Clock::System()));
   return runner::NewProcessRunner(std::move(settings), &Clock::System());
 }
 

@@ -2,8 +2,10 @@
 
 // The processes of jobs, as the flags of quotientd want them.
 
+#include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/optimize/devices.h"
 #include "core/os/environment.h"
@@ -22,12 +24,14 @@ os::Environment EnvironmentOfDevices(const config::ServerFlags& flags);
 // line in the log, if the system lets the server make none, and if the flags want no sandbox.
 std::unique_ptr<runner::JobGroups> NewJobGroups(const config::ServerFlags& flags);
 
+// Is told, from any thread, that quotient-job was replaced: PROGRAM_REPLACED.
+using OnReplaced = std::function<void(const absl::Status&)>;
+
 // Borrows all but the flags. `groups` may be null. FAILED_PRECONDITION if quotient-job is not
-// beside this program.
-absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(const config::ServerFlags& flags,
-                                                                   const Stores& stores,
-                                                                   runner::JobGroups* groups,
-                                                                   optimize::Devices* devices,
-                                                                   ops::Metrics* metrics);
+// beside this program, STORAGE_DOWN if it does not work, and PROGRAM_REPLACED if it is of another
+// build.
+absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(
+    const config::ServerFlags& flags, const Stores& stores, runner::JobGroups* groups,
+    optimize::Devices* devices, ops::Metrics* metrics, OnReplaced on_replaced);
 
 }  // namespace quotient

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -303,9 +304,13 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   Queue queue(flags, stores, present, &known.devices, &metrics);
   QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
 
+  // Set below, before any process is asked for anything.
+  std::function<void(const absl::Status&)> end;
   QUOTIENT_ASSIGN_OR_RETURN(auto processes,
-                            NewJobProcesses(flags, stores, groups.get(), &known.devices, &metrics));
+                            NewJobProcesses(flags, stores, groups.get(), &known.devices, &metrics,
+                                            [&end](const absl::Status& why) { end(why); }));
   Workers workers(flags, stores, std::move(processes), &queue, &metrics, &readiness);
+  end = [&workers](const absl::Status& why) { workers.pool.Fail(why); };
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));

@@ -17,8 +17,7 @@ namespace {
 store::UploadLimits LimitsOfUploads(const config::ServerFlags& flags) {
   return {.max_open = static_cast<int>(flags.max_uploads),
           .max_open_per_client = static_cast<int>(flags.max_uploads_per_client),
-          .max_bytes_per_client = flags.max_upload_bytes_per_client,
-          .hashing = HashingThreads()};
+          .max_bytes_per_client = flags.max_upload_bytes_per_client};
 }
 
 }  // namespace
@@ -37,10 +36,11 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
       stores.blobs, store::DiskBlobStore::Open(stores.directory->blobs_path(), limits, [metrics] {
         metrics->Add(ops::MetricId::kDamagedBlobs, {});
       }));
+  stores.hash_turns = std::make_unique<store::HashTurns>(HashingThreads());
   QUOTIENT_ASSIGN_OR_RETURN(
       stores.uploads,
       store::DiskUploadStore::Open(stores.directory->uploads_path(), stores.blobs.get(),
-                                   LimitsOfUploads(flags), &clock));
+                                   LimitsOfUploads(flags), stores.hash_turns.get(), &clock));
   stores.uploads = ops::NewMeteredUploadStore(std::move(stores.uploads), metrics);
   QUOTIENT_ASSIGN_OR_RETURN(
       stores.checkpoints,

@@ -12,6 +12,7 @@
 #include "server/ops/metrics.h"
 #include "server/store/disk/blob_store.h"
 #include "server/store/disk/data_directory.h"
+#include "server/store/disk/hash_turns.h"
 
 namespace quotient {
 
@@ -20,6 +21,7 @@ struct Stores {
   std::unique_ptr<store::DataDirectory> directory;
   std::unique_ptr<jobs::JobStore> jobs;
   std::unique_ptr<store::DiskBlobStore> blobs;
+  std::unique_ptr<store::HashTurns> hash_turns;
   std::unique_ptr<jobs::UploadStore> uploads;
   std::unique_ptr<jobs::CheckpointStore> checkpoints;
 };

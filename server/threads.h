@@ -8,7 +8,7 @@ namespace quotient {
 // 0. A thread more would be stopped in each period, and what it measures with it.
 int ThreadsInQuota();
 
-// Uploads that may hash what came at the same time: half of the cores are for all else.
+// How many uploads may hash what came at the same time. Half of the cores are for all else.
 int HashingThreads();
 
 }  // namespace quotient

@@ -4,18 +4,17 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/file_name.h"
 
 namespace quotient::jobs {
 namespace {
 
 constexpr size_t kMaxNameBytes = 4096;
 
-// The name becomes part of a model that clients write to disk, so it must be a plain file name.
+// The name becomes part of a model that clients write to disk.
 absl::Status CheckExternalLocation(absl::string_view name) {
   QUOTIENT_RETURN_IF_ERROR(CheckName("external_location", name));
-  if (!name.empty() && name != "." && name != ".." && !absl::StrContains(name, '/')) {
-    return absl::OkStatus();
-  }
+  if (os::IsPlainFileName(name)) return absl::OkStatus();
   return MakeError(Reason::kOptionInvalid, "external_location: not a plain file name");
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kMaxDigestsPerCall = 1000;
 // Of one message of a download. Each download has two of them in memory, one as it is made and one
 // on its way.
-constexpr size_t kSentBytes = 256 << 10;
+constexpr size_t kSentBytes = StreamSlots::kWorthwhileBytes;
 
 absl::Status Malformed(absl::string_view message) { return absl::InvalidArgumentError(message); }
 

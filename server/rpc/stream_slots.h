@@ -4,11 +4,10 @@
 // whose peer is silent or slow. Otherwise a few such clients could occupy all slots and keep out
 // everyone else.
 //
-//   QUOTIENT_ASSIGN_OR_RETURN(
-//       const auto slot, slots.Take(PeerHost(context->peer()), [context] { context->TryCancel();
-//       }));
-//   while (slot->AwaitPeer([&] { return reader->Read(&request); })) {
-//     slot->Moved(request.data().size());
+//   const auto slot = slots.Take(peer, cancel);
+//   if (!slot.ok()) return slot.status();
+//   while ((*slot)->AwaitPeer([&] { return reader->Read(&request); })) {
+//     (*slot)->Moved(request.data().size());
 //     ...
 //   }
 
@@ -42,9 +41,8 @@ struct SlotLimits {
 class StreamSlots {
  public:
   class Slot;
-  // A stream waits for its peer until so many bytes have moved. Whoever sends single bytes would
-  // else never seem to wait. So a stream is idle that moves less than 13 KB/s with the default
-  // limit.
+  // A stream waits for its peer until so many bytes have moved, in whole messages. Who sends single
+  // bytes would else never seem to wait.
   static constexpr int64_t kWorthwhileBytes = 64 << 10;
 
   // `what` names the streams in errors, such as "uploads and downloads". Borrows the clock.
@@ -73,9 +71,11 @@ class StreamSlots {
     std::string peer;
     std::function<void()> cancel;
     std::optional<int64_t> waits_since_ns;  // Set while the stream waits for its peer.
-    int64_t waited_ns = 0;                  // Before that, for the bytes that come now.
-    int64_t moved_bytes = 0;                // Meanwhile.
-    bool is_cancelled = false;              // It will end soon, and does not count any more.
+    // Since the last worthwhile bytes: how long it has waited before `waits_since_ns`, and how many
+    // bytes have moved.
+    int64_t waited_ns = 0;
+    int64_t moved_bytes = 0;
+    bool is_cancelled = false;  // It will end soon, and does not count any more.
   };
 
   // How long it has waited; nullopt if it does not wait now, or was cancelled.

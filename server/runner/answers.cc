@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
+#include "core/os/file_name.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
@@ -30,13 +30,6 @@ absl::Status NoResult(absl::string_view problem) {
                    absl::StrCat("the job's process sent what is no result: ", problem));
 }
 
-// Whether a client can write a file of this name into a folder of its choice. Admission asks the
-// same of the names in submissions.
-bool IsFileName(absl::string_view name) {
-  return !name.empty() && name != "." && name != ".." && !absl::StrContains(name, '/') &&
-         !absl::StrContains(name, '\0');
-}
-
 }  // namespace
 
 Progress ProgressOf(const quotient::v1::Progress& message) {
@@ -53,14 +46,17 @@ Progress ProgressOf(const quotient::v1::Progress& message) {
 absl::Status FailureOf(const v1::Ended& ended) {
   google::rpc::Status message = ended.status();
   message.set_message(Cut(message.message(), kMostErrorBytes));
-  return wire::FromProto(message);
+  const absl::Status failure = wire::FromProto(message);
+  // That is for the server to find. It would end itself as often as a process says so.
+  if (GetReason(failure) == Reason::kProgramReplaced) return NoResult("a reason of the server's");
+  return failure;
 }
 
 absl::StatusOr<jobs::JobResult> ResultOf(const v1::Ended& ended) {
   if (ended.result().ByteSizeLong() > kMostResultBytes) return NoResult("it is too large");
   absl::StatusOr<jobs::JobResult> result = jobs::FromProto(ended.result());
   if (!result.ok()) return NoResult(result.status().message());
-  if (result->external_data.has_value() && !IsFileName(result->external_location)) {
+  if (result->external_data.has_value() && !os::IsPlainFileName(result->external_location)) {
     return NoResult("the name of its data is no file name");
   }
   return result;
@@ -90,11 +86,11 @@ absl::Status CheckSize(const v1::Ended& ended) {
 absl::StatusOr<worker::Replay> ReplayOf(const v1::Ended& ended) {
   const absl::StatusOr<BlobId> model = wire::FromProto(ended.replay().model());
   if (!model.ok()) return NoResult(model.status().message());
-  return worker::Replay{.model = *model,
-                        .is_result = ended.replay().is_result(),
-                        .rewrites = Amount(ended.replay().rewrites()),
-                        .conditions = {ended.replay().conditions().begin(),
-                                       ended.replay().conditions().end()}};
+  return worker::Replay{
+      .model = *model,
+      .is_result = ended.replay().is_result(),
+      .rewrites = Amount(ended.replay().rewrites()),
+      .conditions = {ended.replay().conditions().begin(), ended.replay().conditions().end()}};
 }
 
 }  // namespace quotient::runner

@@ -78,7 +78,7 @@ absl::StatusOr<v1::Ended> JobProcess::Await(double silent_seconds, OnLook on_loo
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::optional<v1::Event> event, Next());
     if (event.has_value()) {
-      has_begun_ = true;
+      if (!has_begun_) QUOTIENT_RETURN_IF_ERROR(CheckBegun(*event));
       if (event->has_ended()) return Finished(event->ended());
       on_event(*event);
       heard_ms = awake_.NowMs();
@@ -100,6 +100,16 @@ bool JobProcess::EnterGroup() {
   }
   group_ = *std::move(group);
   return true;
+}
+
+absl::Status JobProcess::CheckBegun(const v1::Event& first) {
+  const v1::Begun& begun = first.begun();
+  has_begun_ = begun.protocol() == kProtocol && begun.engine_version() == settings_.engine_version;
+  if (has_begun_) return absl::OkStatus();
+  return MakeError(Reason::kProgramReplaced,
+                   absl::StrCat(settings_.program, " is of another build (",
+                                Escaped(begun.engine_version()), ") than quotientd (",
+                                settings_.engine_version, "), which has to be started anew"));
 }
 
 absl::Status JobProcess::Died() {

@@ -19,7 +19,8 @@
 #include "server/jobs/awake_clock.h"
 #include "server/runner/job_groups.h"
 #include "server/runner/process_end.h"
-#include "server/runner/process_runner.h"
+#include "server/runner/process_settings.h"
+#include "server/runner/protocol.h"
 #include "server/runner/runner.pb.h"
 
 namespace quotient::runner {
@@ -30,7 +31,8 @@ absl::Status Poisoned(absl::string_view what);
 // For one thread.
 class JobProcess {
  public:
-  // Called while there is no news. Returns why the process must not go on.
+  // Called after each event, and at least every tenth of a second. Returns why the process must not
+  // go on.
   using OnLook = absl::FunctionRef<absl::Status()>;
   using OnEvent = absl::FunctionRef<void(const v1::Event&)>;
 
@@ -48,7 +50,8 @@ class JobProcess {
   // before it began.
   absl::Status Tell(absl::string_view message);
   // Blocks until the request is served. The process may be silent for so long. Fails like `on_look`
-  // and Tell, and with POISONED if the process dies, hangs or takes too much memory.
+  // and Tell, with PROGRAM_REPLACED if the process is of another build, and with POISONED if it
+  // dies, hangs or takes too much memory.
   absl::StatusOr<v1::Ended> Await(double silent_seconds, OnLook on_look, OnEvent on_event);
   // Milliseconds of the time that the server was not stopped.
   int64_t AwakeMs() { return awake_.NowMs(); }
@@ -63,6 +66,9 @@ class JobProcess {
 
   // Whether the process is in a control group of its own now. It has nothing to do yet.
   bool EnterGroup();
+  // PROGRAM_REPLACED unless the first event is that of a process of this build. It comes before the
+  // process reads anything of its request that could make it lie.
+  absl::Status CheckBegun(const v1::Event& first);
   // Takes note of how the process has ended, and returns it as an error.
   absl::Status Died();
   // Returns nothing if nothing has come for a while.
@@ -79,7 +85,7 @@ class JobProcess {
   std::unique_ptr<JobGroup> group_;  // Null if it has none.
   const std::unique_ptr<os::ChildProcess> child_;
   os::MessageChannel channel_;
-  bool has_begun_ = false;                   // Whether it has sent anything.
+  bool has_begun_ = false;                   // What happens from then on is the request's fault.
   ProcessFate fate_ = ProcessFate::kKilled;  // Unless it ends by itself.
   int64_t memory_look_ns_ = 0;
   int64_t memory_bytes_ = 0;  // The most that was seen.

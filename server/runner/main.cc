@@ -17,7 +17,7 @@
 #include "core/os/guarded_main.h"
 #include "core/os/message_channel.h"
 #include "core/os/openmp_environment.h"
-#include "server/runner/process_runner.h"
+#include "server/runner/protocol.h"
 #include "server/runner/serve.h"
 
 namespace quotient::runner {

@@ -185,18 +185,20 @@ class ProcessRunner : public worker::JobRunner {
       return MakeError(Reason::kRunBudget,
                        absl::StrFormat("there was no answer within %.0f s", most_seconds));
     };
-    QUOTIENT_ASSIGN_OR_RETURN(
-        v1::Ended ended, process->Await(settings_.silent_seconds, look,
-                                        [this](const v1::Event& event) { TakeDamage(event); }));
-    QUOTIENT_RETURN_IF_ERROR(FailureOf(ended));
-    QUOTIENT_RETURN_IF_ERROR(CheckSize(ended));
+    absl::StatusOr<v1::Ended> ended = process->Await(
+        settings_.silent_seconds, look, [this](const v1::Event& event) { TakeDamage(event); });
+    if (GetReason(ended.status()) == Reason::kProgramReplaced) {
+      settings_.on_replaced(ended.status());
+    }
+    QUOTIENT_RETURN_IF_ERROR(ended.status());
+    QUOTIENT_RETURN_IF_ERROR(FailureOf(*ended));
+    QUOTIENT_RETURN_IF_ERROR(CheckSize(*ended));
     return ended;
   }
 
   v1::Request NewRequest() const {
     v1::Request request;
     *request.mutable_setup() = settings_.setup;
-    request.mutable_setup()->set_protocol(kProtocol);
     return request;
   }
 
@@ -234,6 +236,18 @@ class ProcessRunner : public worker::JobRunner {
 
 std::unique_ptr<worker::JobRunner> NewProcessRunner(ProcessSettings settings, const Clock* clock) {
   return std::make_unique<ProcessRunner>(std::move(settings), clock);
+}
+
+absl::Status CheckProgram(ProcessSettings settings, const Clock* clock) {
+  // It counts for nothing, and is over before a group could be of use.
+  settings.on_end = [](const auto&) {};
+  settings.groups = nullptr;
+  v1::Request nothing;
+  *nothing.mutable_setup() = settings.setup;
+  QUOTIENT_ASSIGN_OR_RETURN(const auto process,
+                            JobProcess::Start(settings, settings.environment, clock, nothing));
+  const auto look = [] { return absl::OkStatus(); };
+  return process->Await(settings.inspect_seconds, look, [](const v1::Event&) {}).status();
 }
 
 }  // namespace quotient::runner

@@ -6,7 +6,7 @@
 #include "core/base/log.h"
 #include "core/os/fault_point.h"
 #include "proto/wire/progress.h"
-#include "server/runner/process_runner.h"
+#include "server/runner/protocol.h"
 
 namespace quotient::runner {
 namespace {

@@ -37,7 +37,7 @@
 #include "server/runner/counted_timings.h"
 #include "server/runner/figures.h"
 #include "server/runner/job_rights.h"
-#include "server/runner/process_runner.h"
+#include "server/runner/protocol.h"
 #include "server/runner/runner.pb.h"
 #include "server/runner/sandbox.h"
 #include "server/runner/sent_events.h"
@@ -59,7 +59,6 @@ constexpr int64_t kLeastFileBytes = int64_t{64} << 30;
 class Workplace {
  public:
   static absl::StatusOr<std::unique_ptr<Workplace>> Open(const v1::Setup& setup, Events* events) {
-    QUOTIENT_RETURN_IF_ERROR(CheckBuild(setup));
     std::unique_ptr<timing::TimingStore> timings = timing::NewMemoryStore();
     if (!setup.timings_path().empty()) {
       QUOTIENT_ASSIGN_OR_RETURN(timings, timing::OpenFileStore(setup.timings_path()));
@@ -95,18 +94,6 @@ class Workplace {
   }
 
  private:
-  // PROGRAM_REPLACED if the files of the server were replaced while it runs. That is no job's
-  // fault, and ends when the server is started anew.
-  static absl::Status CheckBuild(const v1::Setup& setup) {
-    if (setup.protocol() == kProtocol && setup.engine_version() == optimize::EngineVersion()) {
-      return absl::OkStatus();
-    }
-    return MakeError(Reason::kProgramReplaced,
-                     absl::StrCat("quotient-job is of another build (", optimize::EngineVersion(),
-                                  ") than quotientd (", setup.engine_version(),
-                                  "), which has to be started anew"));
-  }
-
   Workplace(const v1::Setup& setup, std::unique_ptr<CountedTimings> timings, Events* events)
       : timings_(std::move(timings)),
         rules_(RulesIn(setup.outbox_path())),
@@ -276,6 +263,13 @@ absl::Status Answer(const v1::Request& request, Workplace& workplace, const Canc
   return absl::OkStatus();
 }
 
+void SendBegun(Events* events) {
+  v1::Event first;
+  first.mutable_begun()->set_engine_version(std::string(optimize::EngineVersion()));
+  first.mutable_begun()->set_protocol(kProtocol);
+  events->Send(first);
+}
+
 void SendLast(const absl::Status& status, v1::Ended ended, Events* events) {
   v1::Event last;
   *ended.mutable_status() = wire::ToProto(status);
@@ -303,6 +297,12 @@ int Serve(os::MessageChannel& channel) {
   if (!channel.Receive(&message, os::kNever).ok() || !request.ParseFromString(message)) {
     return EXIT_FAILURE;
   }
+  if (request.call_case() == v1::Request::CALL_NOT_SET) {
+    Events events(&channel);
+    SendBegun(&events);
+    SendLast(absl::OkStatus(), {}, &events);
+    return EXIT_SUCCESS;
+  }
   config::SetLogFormat(request.setup().log_format());
   if (request.has_run()) {
     const auto id = jobs::JobIdFromName(request.run().job().name());
@@ -327,9 +327,7 @@ int Serve(os::MessageChannel& channel) {
                                    .events = events,
                                    .finish_ns = FinishNs(request, Clock::System().NowNs())};
   std::thread([&listening] { Listen(listening); }).detach();
-  v1::Event begun;
-  begun.set_begun(true);
-  events.Send(begun);
+  SendBegun(&events);
   os::FaultPoint("job.begun");
 
   const absl::StatusOr<std::unique_ptr<Workplace>> workplace =

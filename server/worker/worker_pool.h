@@ -46,8 +46,8 @@ class WorkerPool : public jobs::JobObserver {
     JobRunner* runner;
     StorageGate* storage;
     const Clock* clock;
-    // Called once, from a worker's thread, when the pool stops by itself. May be empty. Must not
-    // call the pool.
+    // Called once, from the thread that calls Fail, when the pool stops by itself. May be empty.
+    // Must not call the pool.
     std::function<void()> on_failure = {};
   };
 
@@ -59,7 +59,10 @@ class WorkerPool : public jobs::JobObserver {
   // Stops claiming jobs, stops running ones and hands them back. Blocks until all threads have
   // ended.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The error for which the pool stopped by itself; OK if it did not.
+  // Stops the pool because of what only a new process can remedy. Signals running jobs to stop, and
+  // does not block.
+  void Fail(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The first error for which that was done; OK if it was not.
   absl::Status failure() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   void OnTransition(const jobs::Job& job, const jobs::Transition& transition) override;
@@ -72,7 +75,6 @@ class WorkerPool : public jobs::JobObserver {
   void WriteOutcome(const jobs::Claimed& claimed, const absl::StatusOr<jobs::JobResult>& result);
   // Stops claiming jobs and signals running ones to stop. Does not block.
   void BeginStop() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Fail(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
   // Repeats `write` while it fails with UNAVAILABLE, unless the pool is stopping, and keeps the
   // lease meanwhile. Returns whether it succeeded.
   bool WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write);

@@ -126,7 +126,7 @@ class FoldersTest(BackupTestCase):
                 self.assertEqual(code, -9, told)
                 (self.folder / "programs" / name).unlink()
                 self.assert_no_server_starts(folder)
-                self.assertIsNone(self.backup(self.folder / folder / "data")[0])
+                self.assertIn("was not restored to the end", self.backup(self.folder / folder / "data")[1])
                 code, told = self.restore(archive, folder)
                 self.assertEqual(code, 0, told)
                 self.assertIn("did not come to its end", told)
@@ -167,6 +167,22 @@ class FoldersTest(BackupTestCase):
                        capture_output=True)
         self.assertEqual(list((self.folder / "home").iterdir()), [])
 
+    def test_a_folder_with_many_files_is_refused_with_a_word(self):
+        archive, _ = self.archive()
+        data = self.folder / "crowded" / "data"
+        data.mkdir(parents=True)
+        for i in range(3000):
+            (data / f"a file of somebody's, number {i}").touch()
+        code, told = self.restore(archive, "crowded")
+        self.assertEqual(code, 1, told)
+        self.assertIn("is there already", told)
+
+    def test_a_room_that_is_not_there_is_named(self):
+        self.archive()
+        archive, told = self.backup(self.data, self.folder / "no" / "room")
+        self.assertIsNone(archive)
+        self.assertIn(f"there is no folder {self.folder}/no/room", told)
+
     def test_no_server_and_no_other_restore_meanwhile(self):
         archive, _ = self.archive()
         data = self.folder / "busy" / "data"
@@ -183,17 +199,20 @@ class FoldersTest(BackupTestCase):
         done = subprocess.run([BACKUP, self.data], capture_output=True, check=False,
                               env=self.with_programs(tar="#!/bin/sh\nkill -9 $PPID\n"))
         self.assertEqual(done.returncode, -9)
-        (left,) = self.data.glob("backup.*")
+        (left,) = self.data.glob(".backup.*")
         # One that another backup works in stays.
-        busy = self.data / "backup.busy"
+        busy = self.data / ".backup.inhand"
         busy.mkdir()
         descriptor = os.open(busy, os.O_RDONLY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+        foreign = self.data / "backup.of-somebody"
+        foreign.mkdir()
         (self.folder / "programs" / "tar").unlink()
         done = subprocess.run([BACKUP, self.data], capture_output=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(left.exists())
         self.assertTrue(busy.exists())
+        self.assertTrue(foreign.exists())
         os.close(descriptor)
 
     def test_an_archive_that_cannot_be_written_is_none(self):

@@ -36,7 +36,7 @@ class BackupTestCase(harness.TestCase):
         """The archive, or None and what was said."""
         done = subprocess.run([*wrapper, BACKUP, data or self.data, *more], capture_output=True, env=env, check=False,
                               timeout=harness.PATIENCE_SECONDS)
-        self.assertEqual(list(self.data.glob("backup.*")), [])
+        self.assertEqual(list(self.data.glob(".backup.*")), [])
         return (done.stdout if done.returncode == 0 else None), done.stderr.decode()
 
     def restore(self, archive, name, *options, env=None, wrapper=()):

@@ -165,10 +165,18 @@ class OperationsTest(harness.TestCase):
         job = self.quotient("submit", "m.onnx", "--device", "model:h200").out.strip()
         self.assertEqual(server.process.wait(harness.PATIENCE_SECONDS), 1)
         self.assertIn("quotient-job is of another build", server.log.read_text())
-        (own / "first").rename(job_program)
+        with self.assertRaisesRegex(RuntimeError, "PROGRAM_REPLACED|another build"):
+            server.start()
+        replaced = own / "replaced"
+        job_program.rename(replaced)
+        shutil.copy(own / "first", job_program)
         server.start()
         self.assert_code(self.quotient("watch", job), 0)
         self.assertEqual(self.quotient("jobs", "--json").json()["attempt"], 1)
+        # A question finds it, too.
+        replaced.rename(job_program)
+        self.quotient("inspect", "m.onnx", "--patience", "1s")
+        self.assertEqual(server.process.wait(harness.PATIENCE_SECONDS), 1)
 
 
 if __name__ == "__main__":

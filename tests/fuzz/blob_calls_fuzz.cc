@@ -104,8 +104,8 @@ class Server {
         folder_ / "blobs", {.max_blob_bytes = kMostBlobBytes, .min_free_bytes = 0});
     Check(blobs.ok(), "a store can be opened", blobs.status());
     blobs_ = *std::move(blobs);
-    auto uploads =
-        store::DiskUploadStore::Open(folder_ / "uploads", blobs_.get(), kUploads, &clock_);
+    auto uploads = store::DiskUploadStore::Open(folder_ / "uploads", blobs_.get(), kUploads,
+                                                &hash_turns_, &clock_);
     Check(uploads.ok(), "a store can be opened", uploads.status());
     uploads_ = *std::move(uploads);
     service_ = std::make_unique<rpc::BlobService>(
@@ -245,6 +245,7 @@ class Server {
 
   const testing::MemoryDir folder_;
   testing::FakeClock clock_;
+  store::HashTurns hash_turns_{1};
   grpc::ServerContext context_;
   std::unique_ptr<store::DiskBlobStore> blobs_;
   std::unique_ptr<store::DiskUploadStore> uploads_;

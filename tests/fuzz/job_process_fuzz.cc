@@ -19,7 +19,7 @@
 #include "quotient/v1/model.pb.h"
 #include "server/jobs/convert.h"
 #include "server/runner/answers.h"
-#include "server/runner/process_runner.h"
+#include "server/runner/protocol.h"
 #include "tests/fuzz/message_mutator.h"
 #include "tests/fuzz/named_blobs.h"
 #include "tests/fuzz/rpc_checks.h"

@@ -42,7 +42,8 @@ class Stores {
     auto blobs = store::DiskBlobStore::Open(folder_ / "blobs", {.min_free_bytes = 0});
     Check(blobs.ok(), "a store can be opened", blobs.status());
     blobs_ = *std::move(blobs);
-    auto uploads = store::DiskUploadStore::Open(folder_ / "uploads", blobs_.get(), {}, &clock_);
+    auto uploads =
+        store::DiskUploadStore::Open(folder_ / "uploads", blobs_.get(), {}, &hash_turns_, &clock_);
     Check(uploads.ok(), "a store can be opened", uploads.status());
     uploads_ = *std::move(uploads);
     auto checkpoints = store::DiskCheckpointStore::Open(folder_ / "checkpoints", blobs_.get());
@@ -79,6 +80,7 @@ class Stores {
  private:
   const testing::MemoryDir folder_;
   testing::FakeClock clock_;
+  store::HashTurns hash_turns_{1};
   std::unique_ptr<store::DiskBlobStore> blobs_;
   std::unique_ptr<store::DiskUploadStore> uploads_;
   std::unique_ptr<store::DiskCheckpointStore> checkpoints_;

@@ -67,7 +67,9 @@ class DiskUploadWriter : public jobs::UploadWriter {
       return MakeError(Reason::kLimitBytes,
                        absl::StrCat("more bytes than the ", state_.blob.size_bytes, " announced"));
     }
-    QUOTIENT_RETURN_IF_ERROR(Write(bytes));
+    QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd_, bytes, where_.path));
+    os::FaultPoint("upload.written");
+    Hash(bytes);
     written_ += static_cast<int64_t>(bytes.size());
     if (written_ - state_.committed < DiskUploadStore::kCommitEveryBytes) return absl::OkStatus();
     QUOTIENT_RETURN_IF_ERROR(Commit());
@@ -108,12 +110,9 @@ class DiskUploadWriter : public jobs::UploadWriter {
     return absl::AbortedError("another stream has taken this upload over");
   }
 
-  absl::Status Write(absl::string_view bytes) {
+  void Hash(absl::string_view bytes) {
     const auto turn = store_.hash_turns_.Take();
-    QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd_, bytes, where_.path));
-    os::FaultPoint("upload.written");
     digester_.Update(bytes);
-    return absl::OkStatus();
   }
 
   // Syncs the bytes, and then writes the state that declares them durable.
@@ -141,9 +140,11 @@ class DiskUploadWriter : public jobs::UploadWriter {
 absl::StatusOr<std::unique_ptr<DiskUploadStore>> DiskUploadStore::Open(const std::string& path,
                                                                        DiskBlobStore* blobs,
                                                                        const UploadLimits& limits,
+                                                                       HashTurns* hash_turns,
                                                                        const Clock* clock) {
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(path));
-  std::unique_ptr<DiskUploadStore> store(new DiskUploadStore(path, blobs, limits, clock));
+  std::unique_ptr<DiskUploadStore> store(
+      new DiskUploadStore(path, blobs, limits, hash_turns, clock));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids, store->Ids());
   for (const std::string& id : ids) {
     const absl::StatusOr<UploadState> state = ReadUploadState(StatePath(path + "/" + id));

@@ -33,10 +33,11 @@ class DiskUploadStore : public jobs::UploadStore {
   // Append syncs the file whenever this many bytes have been written since the last sync.
   static constexpr int64_t kCommitEveryBytes = int64_t{8} << 20;
 
-  // Finished uploads are moved to `blobs`, which must be on the same file system. Borrows both.
+  // Finished uploads are moved to `blobs`, which must be on the same file system. Borrows all.
   static absl::StatusOr<std::unique_ptr<DiskUploadStore>> Open(const std::string& path,
                                                                DiskBlobStore* blobs,
                                                                const UploadLimits& limits,
+                                                               HashTurns* hash_turns,
                                                                const Clock* clock);
 
   absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob, absl::string_view client) override;
@@ -57,11 +58,8 @@ class DiskUploadStore : public jobs::UploadStore {
   };
 
   DiskUploadStore(std::string path, DiskBlobStore* blobs, const UploadLimits& limits,
-                  const Clock* clock)
-      : path_(std::move(path)),
-        blobs_(*blobs),
-        table_(limits, clock),
-        hash_turns_(limits.hashing) {}
+                  HashTurns* hash_turns, const Clock* clock)
+      : path_(std::move(path)), blobs_(*blobs), table_(limits, clock), hash_turns_(*hash_turns) {}
   // The ids of all uploads, by their state files.
   absl::StatusOr<std::vector<std::string>> Ids() const;
   absl::Status CreateFiles(const std::string& id, const UploadState& state) const;
@@ -72,7 +70,7 @@ class DiskUploadStore : public jobs::UploadStore {
   const std::string path_;
   DiskBlobStore& blobs_;
   UploadTable table_;
-  HashTurns hash_turns_;
+  HashTurns& hash_turns_;
 
   // Where the digest of an upload stands that nobody writes to, so that a resumed one need not read
   // its bytes again. Only of writers of this process.

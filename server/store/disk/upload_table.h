@@ -30,8 +30,6 @@ struct UploadLimits {
   int64_t idle_ms = 10'000;
   // What one client's uploads may reserve together.
   int64_t max_bytes_per_client = int64_t{64} << 30;
-  // Uploads that hash what came at the same time.
-  int hashing = 1;
 };
 
 // Thread-safe.

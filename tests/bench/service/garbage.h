@@ -15,7 +15,8 @@ namespace quotient::bench {
 
 std::string RandomBytes(Rng& rng, size_t size);
 
-// Sends a message that is none, to a method that there is or not. INTERNAL if it was taken for one.
+// Sends a malformed message to one of some methods, of which one does not exist. INTERNAL if it was
+// taken for a call.
 absl::Status SendGarbageCall(const std::shared_ptr<grpc::Channel>& channel, Rng& rng);
 
 // Sends bytes that are not HTTP/2 to a server on this machine, "HOST:PORT".

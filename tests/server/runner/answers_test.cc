@@ -88,6 +88,13 @@ TEST(AnswersTest, AFailureKeepsItsReasonAndABoundedMessage) {
   EXPECT_EQ(failure.message().size(), kMostErrorBytes);
 }
 
+// The server would end as often as a process says so.
+TEST(AnswersTest, AProcessDoesNotSayThatTheServerWasReplaced) {
+  v1::Ended ended;
+  *ended.mutable_status() = wire::ToProto(MakeError(Reason::kProgramReplaced, "so I say"));
+  EXPECT_THAT(FailureOf(ended), HasReason(Reason::kPoisoned));
+}
+
 TEST(AnswersTest, AResultThatIsNoneIsTheFaultOfTheProcess) {
   EXPECT_OK(ResultOf(Finished()));
   EXPECT_THAT(ResultOf({}), HasReason(Reason::kPoisoned));

@@ -14,7 +14,8 @@
 #include "proto/wire/progress.h"
 #include "proto/wire/status.h"
 #include "server/jobs/convert.h"
-#include "server/runner/process_runner.h"
+#include "server/runner/protocol.h"
+#include "server/runner/runner.pb.h"
 
 namespace quotient::runner {
 namespace {
@@ -27,6 +28,8 @@ class FakeJob {
     v1::Request request;
     request.ParseFromString(Receive());
     if (request.run().job().model_name() == "broken program") return 127;
+    SendBegun();
+    if (request.call_case() == v1::Request::CALL_NOT_SET) return End(absl::OkStatus());
     if (request.has_inspect()) return Describe(request.inspect());
     if (request.has_validate()) return Validate(request.validate());
     if (request.has_verify()) return Verify(request.verify());
@@ -50,10 +53,14 @@ class FakeJob {
     return EXIT_SUCCESS;
   }
 
-  int Describe(const v1::Inspect& inspect) {
+  void SendBegun() {
     v1::Event begun;
-    begun.set_begun(true);
+    begun.mutable_begun()->set_engine_version("engine 1");
+    begun.mutable_begun()->set_protocol(kProtocol);
     Send(begun);
+  }
+
+  int Describe(const v1::Inspect& inspect) {
     if (inspect.name() == "crash") raise(SIGKILL);
     if (inspect.name() == "hang") return pause();
     v1::Event last;

@@ -52,6 +52,7 @@ class ProcessRunnerTest : public ::testing::Test {
   ProcessRunnerTest() {
     settings_.program = os::FindBesideProgram("quotient-fake-job", {""});
     settings_.environment = os::ReadEnvironment(environ);
+    settings_.engine_version = "engine 1";
     settings_.outbox_place = dir_.path();
     settings_.on_damage = [this](const BlobId& id) { damaged_.push_back(id); };
   }
@@ -223,6 +224,31 @@ TEST_F(ProcessRunnerTest, AProgramThatDoesNotWorkIsNotTheJobsFault) {
   EXPECT_THAT(Run("broken program"), HasReason(Reason::kStorageDown, HasSubstr("status 127")));
   settings_.program = "/no/such/program";
   EXPECT_THAT(Run("works"), HasReason(Reason::kStorageDown, HasSubstr("/no/such/program")));
+}
+
+TEST_F(ProcessRunnerTest, AProgramOfAnotherBuildIsTold) {
+  absl::Status replaced;
+  settings_.on_replaced = [&](const absl::Status& why) { replaced = why; };
+  EXPECT_OK(Run("works"));
+  settings_.engine_version = "engine 2";
+  EXPECT_THAT(Run("works"), HasReason(Reason::kProgramReplaced,
+                                      HasSubstr("(engine 1) than quotientd (engine 2)")));
+  EXPECT_OK(replaced);  // Who runs jobs sees it by itself.
+  const auto wanted = [] { return true; };
+  EXPECT_THAT(NewProcessRunner(settings_, clock_)->Inspect({}, "name", wanted),
+              HasReason(Reason::kProgramReplaced));
+  EXPECT_THAT(replaced, HasReason(Reason::kProgramReplaced));
+}
+
+TEST_F(ProcessRunnerTest, AProgramIsCheckedBeforeAnythingIsAskedOfIt) {
+  bool has_counted = false;
+  settings_.on_end = [&](const ProcessEnd&) { has_counted = true; };
+  EXPECT_OK(CheckProgram(settings_, clock_));
+  EXPECT_FALSE(has_counted);
+  settings_.engine_version = "engine 2";
+  EXPECT_THAT(CheckProgram(settings_, clock_), HasReason(Reason::kProgramReplaced));
+  settings_.program = "/bin/false";
+  EXPECT_THAT(CheckProgram(settings_, clock_), HasReason(Reason::kStorageDown));
 }
 
 TEST_F(ProcessRunnerTest, ModelsAreDescribed) {

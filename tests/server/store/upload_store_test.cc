@@ -1,10 +1,13 @@
 #include "server/store/disk/upload_store.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "server/store/disk/blob_store.h"
 #include "tests/server/support/fake_clock.h"
@@ -27,7 +30,7 @@ class UploadStoreTest : public ::testing::Test {
     auto blobs = DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
     ASSERT_OK(blobs);
     blobs_ = *std::move(blobs);
-    auto uploads = DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
+    auto uploads = DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &hash_turns_, &clock_);
     ASSERT_OK(uploads);
     uploads_ = *std::move(uploads);
   }
@@ -49,9 +52,38 @@ class UploadStoreTest : public ::testing::Test {
 
   TempDir dir_;
   testing::FakeClock clock_;
+  HashTurns hash_turns_{1};
   std::unique_ptr<DiskBlobStore> blobs_;
   std::unique_ptr<DiskUploadStore> uploads_;
 };
+
+// Whoever hashes waits until others have done so, and no longer.
+TEST_F(UploadStoreTest, BytesAreHashedInTurn) {
+  const std::string first = MustStart("hello"), second = MustStart("world");
+  ASSERT_OK(MustResume(second, 0)->Append("world"));
+  Restart();  // The second upload has to be hashed again when it is resumed.
+  const auto writer = MustResume(first, 0);
+  std::atomic<int> begun = 0, ended = 0;
+  std::vector<std::jthread> hashing;
+  {
+    const auto turn = hash_turns_.Take();
+    hashing.emplace_back([&] {
+      ++begun;
+      EXPECT_OK(writer->Append("hello"));
+      ++ended;
+    });
+    hashing.emplace_back([&] {
+      ++begun;
+      EXPECT_OK(uploads_->Resume(second, 5));
+      ++ended;
+    });
+    while (begun < 2) std::this_thread::yield();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    EXPECT_EQ(ended, 0);
+  }
+  hashing.clear();
+  EXPECT_EQ(ended, 2);
+}
 
 TEST_F(UploadStoreTest, PiecesBecomeABlob) {
   const std::string id = MustStart("hello world");
@@ -234,7 +266,7 @@ TEST_F(UploadStoreTest, UploadsAreNotTakenBeyondTheRoomThatIsThere) {
   const auto half = static_cast<int64_t>(disk.available / 10 * 6);
   blobs_ =
       *DiskBlobStore::Open(dir_ / "blobs", {.max_blob_bytes = INT64_MAX / 4, .min_free_bytes = 0});
-  uploads_ = *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
+  uploads_ = *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &hash_turns_, &clock_);
   EXPECT_OK(uploads_->Start({Digest::Of("a"), half}, "one"));
   EXPECT_THAT(uploads_->Start({Digest::Of("b"), half}, "two"), HasReason(Reason::kStorageDown));
 }

@@ -30,7 +30,8 @@ class ServerTest : public QueueTest {
     auto store = store::OpenSqliteJobStore(dir_ / "jobs.db", &clock_);
     EXPECT_OK(store);
     store_ = *std::move(store);
-    auto uploads = store::DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &clock_);
+    auto uploads =
+        store::DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &hash_turns_, &clock_);
     EXPECT_OK(uploads);
     uploads_ = *std::move(uploads);
     Restart();
@@ -112,6 +113,7 @@ class ServerTest : public QueueTest {
                                {.clock = &clock_,
                                 .probe = [this](int64_t bytes) { return blobs_->Probe(bytes); },
                                 .on_change = [](bool) {}}};
+  store::HashTurns hash_turns_{1};
   std::unique_ptr<jobs::UploadStore> uploads_;
   std::unique_ptr<worker::WorkerPool> pool_;
   std::unique_ptr<rpc::BlobService> blob_service_;
