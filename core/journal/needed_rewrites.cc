@@ -36,7 +36,7 @@ NeededRewrites::NeededRewrites(const SearchHistory& history, std::unique_ptr<Rep
 absl::StatusOr<std::vector<uint32_t>> NeededRewrites::Make(std::span<const uint32_t> numbers) {
   const std::vector<std::vector<size_t>> ready = ReadyAt(numbers);
   QUOTIENT_RETURN_IF_ERROR(budget_.Check());
-  std::vector<Found> found(numbers.size());
+  std::vector<Pending> pending(numbers.size());
   std::vector<size_t> wanted;
   std::vector<uint32_t> failed;
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -44,14 +44,15 @@ absl::StatusOr<std::vector<uint32_t>> NeededRewrites::Make(std::span<const uint3
     std::vector<size_t> missing;
     for (const size_t next : wanted) {
       const SearchHistory::Rewrite& rewrite = history_.rewrite(numbers[next]);
-      QUOTIENT_RETURN_IF_ERROR(Find(rewrite, &found[next]));
-      if (found[next].described.has_value() || next == i) continue;
-      if (++found[next].trials < kMostTrials || !rewrite.matches) missing.push_back(next);
+      QUOTIENT_RETURN_IF_ERROR(Find(rewrite, &pending[next]));
+      if (pending[next].described.has_value() || next == i) continue;
+      if (++pending[next].trials < kMostTrials || !rewrite.matches) missing.push_back(next);
     }
     wanted = std::move(missing);
-    QUOTIENT_ASSIGN_OR_RETURN(const bool matches, MakeOne(history_.rewrite(numbers[i]), &found[i]));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool matches,
+                              MakeOne(history_.rewrite(numbers[i]), &pending[i]));
     if (!matches) failed.push_back(numbers[i]);
-    found[i] = {};
+    pending[i] = {};
   }
   return failed;
 }
@@ -77,25 +78,26 @@ std::vector<std::vector<size_t>> NeededRewrites::ReadyAt(std::span<const uint32_
   return ready;
 }
 
-absl::Status NeededRewrites::Find(const SearchHistory::Rewrite& rewrite, Found* found) {
+absl::Status NeededRewrites::Find(const SearchHistory::Rewrite& rewrite, Pending* pending) {
   budget_.Take(1 + static_cast<int64_t>(rewrite.match.classes.size()));
   absl::StatusOr<Match> match = same_.FindMatch(*replay_->rules()[rewrite.rule], rewrite.match);
   // Something before it did not match, or did something else.
   if (absl::IsNotFound(match.status())) return absl::OkStatus();
   QUOTIENT_RETURN_IF_ERROR(match.status());
-  QUOTIENT_ASSIGN_OR_RETURN(found->described, replay_->Describe(rewrite.rule, *match));
-  found->match = *std::move(match);
+  QUOTIENT_ASSIGN_OR_RETURN(pending->described, replay_->Describe(rewrite.rule, *match));
+  pending->match = *std::move(match);
   return absl::OkStatus();
 }
 
 // Returns false if the rewrite does not match.
-absl::StatusOr<bool> NeededRewrites::MakeOne(const SearchHistory::Rewrite& rewrite, Found* found) {
-  if (!found->described.has_value()) QUOTIENT_RETURN_IF_ERROR(Find(rewrite, found));
-  if (!found->match.has_value()) return false;
-  QUOTIENT_ASSIGN_OR_RETURN(const bool changed, replay_->Apply(rewrite.rule, *found->match));
+absl::StatusOr<bool> NeededRewrites::MakeOne(const SearchHistory::Rewrite& rewrite,
+                                             Pending* pending) {
+  if (!pending->described.has_value()) QUOTIENT_RETURN_IF_ERROR(Find(rewrite, pending));
+  if (!pending->match.has_value()) return false;
+  QUOTIENT_ASSIGN_OR_RETURN(const bool changed, replay_->Apply(rewrite.rule, *pending->match));
   if (!changed) return true;
-  if (!found->described.has_value()) return false;
-  rewrites_.push_back(*std::move(found->described));
+  if (!pending->described.has_value()) return false;
+  rewrites_.push_back(*std::move(pending->described));
   return true;
 }
 

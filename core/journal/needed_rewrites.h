@@ -46,16 +46,16 @@ class NeededRewrites {
   NeededRewrites(const SearchHistory& history, std::unique_ptr<ReplayEGraph> replay,
                  StepBudget* budget);
 
-  // A rewrite that is to be made.
-  struct Found {
-    std::optional<egraph::Match> match;  // Nullopt while its places are not there.
-    std::optional<Rewrite> described;    // Nullopt while its rule does not match.
-    int trials = 0;
+  // A rewrite that is not made yet.
+  struct Pending {
+    std::optional<egraph::Match> match;  // Nullopt while an e-node of the match is missing.
+    std::optional<Rewrite> described;    // Nullopt while the rule has not had the match.
+    int trials = 0;                      // How often the match was looked for.
   };
 
   std::vector<std::vector<size_t>> ReadyAt(std::span<const uint32_t> numbers) const;
-  absl::Status Find(const SearchHistory::Rewrite& rewrite, Found* found);
-  absl::StatusOr<bool> MakeOne(const SearchHistory::Rewrite& rewrite, Found* found);
+  absl::Status Find(const SearchHistory::Rewrite& rewrite, Pending* pending);
+  absl::StatusOr<bool> MakeOne(const SearchHistory::Rewrite& rewrite, Pending* pending);
 
   const SearchHistory& history_;
   StepBudget& budget_;

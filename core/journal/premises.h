@@ -29,10 +29,12 @@ class Premises {
 
   // Whether the rule has the match.
   bool matches() const { return matches_; }
-  // The oldest e-node of a class that the match rests on. The class is given by its canonical id as
-  // it was before the match was applied. For other ids, the e-node that the class was made with.
+  // The oldest of the e-nodes of a class that the match rests on. The class is given by the id that
+  // was canonical before the match was applied. For any other id this is the e-node that the class
+  // was made with.
   egraph::ENodeId RepresentativeOf(egraph::ClassId canonical) const;
-  // What must be equal for the match. Each e-node that it rests on occurs.
+  // The equalities that must hold for the match. Each e-node that it rests on occurs in one of
+  // them, if only as equal to itself.
   const std::vector<Equality>& equalities() const { return equalities_; }
 
  private:
@@ -53,8 +55,9 @@ class Premises {
   std::vector<Equality> equalities_;
 };
 
-// What must be equal so that these e-nodes are a part of a graph: those of one class, and each with
-// what stands for it as a child of another one.
+// The equalities that must hold so that these e-nodes form a part of a graph: those of one class
+// are equal, and each e-node of a class is equal to the e-node that stands for the class among the
+// children of another one.
 std::vector<Equality> EqualitiesAmong(std::span<const egraph::ENodeId> enodes,
                                       const egraph::EGraph& graph, const ENodeTable& table);
 

@@ -27,7 +27,7 @@ struct ReplaySettings {
   int max_opset = 0;  // As in Preparation, like the next two.
   bool assume_finite_inputs = false;
   int64_t max_folded_bytes = 0;
-  // Of e-nodes, and of the constants that rewrites make, as far as that can be estimated.
+  // What rewrites may make: e-nodes and constants, by an estimate of the bytes that they take.
   double most_bytes = std::numeric_limits<double>::infinity();
   std::span<const rules::Family> families = rules::AllFamilies();
   // A domain whose constants need not be looked at again. May be null. Borrowed by the e-graph.
@@ -105,7 +105,7 @@ class ReplayEGraph {
   domain::TensorEGraph tensors_;
   const double most_bytes_;
   StepBudget& budget_;
-  double bytes_ = 0;  // Of what rewrites have made.
+  double bytes_ = 0;  // What rewrites have made, as most_bytes_ bounds it.
   rules::RuleSet rules_;
   absl::flat_hash_map<std::string, size_t> rule_by_name_;
   std::vector<Place> originals_;  // By ENodeId, of those that came with the graph.

@@ -23,7 +23,7 @@ struct ENodeTable {
   }
 
   std::vector<egraph::OpId> ops;
-  std::vector<size_t> ends;  // Of each e-node's children in the next.
+  std::vector<size_t> ends;  // By e-node: where its children end in `children`.
   std::vector<egraph::ENodeId> children;
 };
 
@@ -39,14 +39,14 @@ class SameENodes {
              const domain::TensorEGraph& to, uint32_t originals)
       : from_(from), from_domain_(from_domain), to_(to), originals_(originals) {}
 
-  // The e-node of `to` that is the same. If that became a duplicate of another one, this one may be
-  // either. NOT_FOUND if there is none. `to` must be clean.
+  // The e-node of `to` that is the same, or one that was found to be a duplicate of that. NOT_FOUND
+  // if there is none. `to` must be clean.
   absl::StatusOr<egraph::ENodeId> Find(egraph::ENodeId enode);
-  // The same, and it is live.
+  // As Find, but the e-node is live.
   absl::StatusOr<egraph::ENodeId> FindLive(egraph::ENodeId enode);
-  // The same match of the same rule, whose classes are those that were made with an e-node each.
-  // NOT_FOUND if an e-node is missing, INTERNAL if
-  // it names a word of what only a model has.
+  // The same match of the same rule. Its classes have the numbers of the e-nodes that they were
+  // made with, in both e-graphs. NOT_FOUND if an e-node is missing, INTERNAL if the match has an
+  // operator word that only a model can have.
   absl::StatusOr<egraph::Match> FindMatch(const egraph::Rule& rule, const egraph::Match& match);
 
  private:

@@ -25,9 +25,12 @@ namespace quotient::journal {
 // Which earlier rewrites a rewrite is taken to rest on. What a rule has looked at is known in part
 // only, so more is assumed where less turns out not to be enough.
 enum class Dependence : uint8_t {
-  kPremises,          // Those because of which its premises hold.
-  kClasses,           // Also those that have changed a class of its match.
-  kNeighbourClasses,  // Also those that have changed a class which these read, or which reads them.
+  // Those because of which its premises hold (premises.h).
+  kPremises,
+  // Also those that have changed a class of its match.
+  kClasses,
+  // Also those that have changed a class that is read by one of these, or that reads one of them.
+  kNeighbourClasses,
   kAllEarlier,
 };
 
@@ -35,10 +38,11 @@ enum class Dependence : uint8_t {
 class SearchHistory {
  public:
   struct Rewrite {
-    size_t rule;  // In ReplayEGraph::rules.
-    // Its classes are e-nodes that stand for them: those that it was found with, if the rule did
-    // not have the match any more when the rewrite was made.
+    size_t rule;  // Its index in ReplayEGraph::rules.
+    // Each class is given by an e-node of it: one that the match rests on, or, if `matches` is
+    // false, the one with which the search found the class.
     egraph::Match match;
+    // Whether the rule still had the match when the search applied it.
     bool matches;
   };
 
@@ -55,7 +59,7 @@ class SearchHistory {
   size_t num_rewrites() const { return rewrites_.size(); }
   const Rewrite& rewrite(uint32_t number) const { return rewrites_[number]; }
   const Reasons& reasons() const { return reasons_; }
-  // Says what a rewrite rests on. At first that is kPremises.
+  // Sets what a rewrite is taken to rest on. At first that is kPremises.
   void SetDependence(uint32_t number, Dependence dependence);
   // The live e-node that is the same as one of the search.
   absl::StatusOr<egraph::ENodeId> FindLive(egraph::ENodeId of_search) {
