@@ -92,7 +92,7 @@ class JobCases:
                     self.assertIsNone(outcome)
                 except quotient.NotFound as error:
                     self.assertIs(type(error), outcome)
-        self.assertEqual(len(jobs.deletions), 2)
+        self.assertEqual(jobs.deletions, [True, True])
 
 
 class BlockingJobTest(JobCases, Blockingly, unittest.TestCase):

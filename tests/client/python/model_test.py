@@ -32,15 +32,19 @@ def everywhere():
     inner = helper.make_graph(
         [helper.make_node("Constant", [], ["c"], value=external("", "in/subgraph"))], "inner", [], [],
         [external("i", "in/initializer")])
-    sparse = onnx.SparseTensorProto(values=external("v", "values"), indices=external("d", "indices"))
+    other = helper.make_graph([], "other", [], [], [external("o", "other")])
+
+    def sparse(name):
+        return onnx.SparseTensorProto(values=external("v", f"{name}/values"), indices=external("d", f"{name}/indices"))
+
     inside = external("n", "not external")
     inside.data_location = TensorProto.DEFAULT
     graph = helper.make_graph(
         [helper.make_node("If", ["x"], ["y"], then_branch=inner, else_branch=inner),
-         helper.make_node("Some", ["x"], ["z"], domain="a", many=[external("l", "list")],
-                          graphs=[inner], sparse=sparse, sparses=[sparse], text="location", number=300)],
+         helper.make_node("Some", ["x"], ["z"], domain="a", many=[external("l", "list")], graphs=[other],
+                          sparse=sparse("one"), sparses=[sparse("list")], text="location", number=300)],
         "outer", [], [], [external("w", "weights.bin"), external("u", "weights.bin"), inside],
-        sparse_initializer=[sparse])
+        sparse_initializer=[sparse("graph")])
     model = helper.make_model(graph)
     function = model.functions.add(name="f", domain="a")
     function.node.append(helper.make_node("Constant", [], ["c"], value=external("", "function")))
@@ -56,8 +60,8 @@ class LocationsTest(unittest.TestCase):
     def test_are_found_wherever_a_tensor_can_be(self):
         self.assertEqual(
             set(external_locations(memoryview(everywhere().SerializeToString()))),
-            {"weights.bin", "in/initializer", "in/subgraph", "list", "values", "indices", "function", "default",
-             "training", "algorithm"})
+            {"weights.bin", "in/initializer", "in/subgraph", "other", "list", "function", "default", "training",
+             "algorithm", *(f"{name}/{part}" for name in ("one", "list", "graph") for part in ("values", "indices"))})
 
     def test_what_is_no_model_is_malformed(self):
         whole = everywhere().SerializeToString()

@@ -92,7 +92,8 @@ def report(**changes):
             "device": {"name": "onnxruntime", "hardware": "AMD EPYC", "library": "ONNX Runtime 1.31.1",
                        "threads": 2, "recorded": None},
             "original": graph(10, 20_000.0, 21_000.0), "optimized": graph(5, 100.0, 110.5),
-            "speedup_percent": 40.25, "speedup_interval_percent": {"low": 38.0, "high": 42.0}, "predicted_speedup_percent": 50.0,
+            "speedup_percent": 40.25, "speedup_interval_percent": {"low": 38.0, "high": 42.0},
+            "predicted_speedup_percent": 50.0,
             "considered": [{"taken": False, "grounds": "not_sure"}, {"taken": True, "grounds": "measured_likely"}],
             "gains": {"by_rules": [
                 {"rules": list("abcdef"), "saved_us": 15.0, "saved_percent": 7.5, "estimated": True,
