@@ -93,8 +93,8 @@ class LargeModelsTest : public ::testing::Test {
     options_.verify_inputs = 1;
   }
 
-  // Whatever came of it, it is a model that was read, searched and, if it changed, checked. It has a
-  // journal.
+  // Whatever came of it, it is a model that was read, searched and, if it changed, checked. It has
+  // a journal.
   void ExpectDone(const LargeModel& model) {
     const std::string bytes = model.Bytes();
     ModelFiles files;
