@@ -68,8 +68,10 @@ std::map<Digest, int64_t> BlobsOfClient(const Content& content, absl::string_vie
 }
 
 int64_t SumOf(const std::map<Digest, int64_t>& blobs) {
+  // A damaged record may say that a file is of any size, and sums must not overflow.
+  constexpr int64_t kMostBlobBytes = int64_t{1} << 46;
   int64_t bytes = 0;
-  for (const auto& [digest, size] : blobs) bytes += size;
+  for (const auto& [digest, size] : blobs) bytes += std::min(size, kMostBlobBytes);
   return bytes;
 }
 
