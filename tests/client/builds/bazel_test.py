@@ -62,7 +62,7 @@ class BazelTest(outside.BuildTest):
         self.assert_fails(self.build("//:packed"), "UNAVAILABLE", "has no result for single.onnx.lock", "Exit 4")
 
         self.server.start()
-        outside.save_model(self.model, scale=2.0)
+        outside.change_weights(self.model)
         self.save_single()
         self.assert_fails(self.build("//:single"), "LOCK_DIFFERS: single.onnx.lock: model is ", "Exit 7")
 

@@ -71,7 +71,7 @@ class CMakeTest:
     def test_a_changed_model_asks_for_another_lock_file(self):
         self.made_once()
         before = self.lock.read_text()
-        outside.save_model(self.model, scale=2.0)  # That changes weights.bin alone.
+        outside.change_weights(self.model)
         self.assert_fails(self.build(), "LOCK_DIFFERS", "external weights.bin", "--update-lock", "fast_update_lock")
         self.assert_fails(self.build(), "LOCK_DIFFERS")
         self.assert_builds(self.build("fast_update_lock"))
@@ -107,8 +107,8 @@ class CMakeTest:
         self.assert_fails(self.build(), "LOCK_DIFFERS", "engine is ", "9.9.9+")
         self.env["QUOTIENT_SERVER"] = "127.0.0.1:1"
         self.assert_fails(self.build("free"), "UNAVAILABLE", "server 127.0.0.1:1", *self.STATUS_OF_NO_SERVER)
-        self.configure("-DQUOTIENT_SERVER=nowhere.invalid:1")
-        self.assert_fails(self.build("free"), "UNAVAILABLE", "server nowhere.invalid:1")
+        self.configure("-DQUOTIENT_SERVER=127.0.0.1:2")
+        self.assert_fails(self.build("free"), "UNAVAILABLE", "server 127.0.0.1:2")
 
     def test_the_gate(self):
         self.serve()
@@ -125,6 +125,19 @@ class CMakeTest:
         self.assert_builds(self.build("fast_update_lock"))
         self.assert_builds(self.build("fast"), "no improvement on")
         self.assertEqual(self.fast.read_bytes(), self.model.read_bytes())
+
+    def test_the_build_itself_optimizes(self):
+        snapshot = self.source / "app/box.snapshot"
+        shutil.copy(outside.SNAPSHOTS / "h200.snapshot", snapshot)
+        self.assert_builds(self.build("recorded", "modelled"), "improved on model:h200")
+        outputs = [self.build_folder / "app" / name for name in ("of a box.onnx", "modelled.onnx", "modelled.journal")]
+        self.assertEqual([path.exists() for path in outputs], [True, True, True])
+        self.assertEqual(self.runs(), 2)
+        self.assert_builds(self.build("recorded", "modelled"))
+        self.assertEqual(self.runs(), 0)
+        shutil.copy(outside.SNAPSHOTS / "h200-strict32.snapshot", snapshot)
+        self.assert_builds(self.build("recorded", "modelled"))
+        self.assertEqual(self.runs(), 1)
 
     def test_calls_that_make_no_sense(self):
         call = "quotient_optimize(bad MODEL app/model.onnx OUTPUT bad.onnx "

@@ -6,7 +6,6 @@ import unittest
 
 import outside
 
-SNAPSHOTS = outside.HERE.parents[1] / "data/cuda"
 JOB = ("--device", "model:h200", "--simulations", "50")
 
 
@@ -72,13 +71,13 @@ class LockTest(outside.BuildTest):
 
     def test_a_snapshot_is_pinned_by_its_content(self):
         snapshot = self.folder / "box.snapshot"
-        shutil.copy(SNAPSHOTS / "h200.snapshot", snapshot)
+        shutil.copy(outside.SNAPSHOTS / "h200.snapshot", snapshot)
         job = ("--device-snapshot", "box.snapshot", "--simulations", "50", "--threads", "1")
         self.assert_code(self.optimize("--local", "--update-lock", job=job), 0)
         result = self.optimize("--depfile", "out.d", job=job)
         self.assert_code(result, 0)
         self.assertIn("box.snapshot", (self.folder / "out.d").read_text())
-        shutil.copy(SNAPSHOTS / "h200-strict32.snapshot", snapshot)
+        shutil.copy(outside.SNAPSHOTS / "h200-strict32.snapshot", snapshot)
         self.assert_code(self.optimize(job=job), 7, "LOCK_DIFFERS", "option device is snapshot:")
 
     def test_a_command_ends_in_time(self):

@@ -13,10 +13,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1] / "e2e"))
 import harness  # noqa: E402
 
+SNAPSHOTS = HERE.parents[1] / "data/cuda"
 
-def save_model(path, scale=1.0, improvable=True, width=32):
+
+def save_model(path, improvable=True, width=32):
     """A model whose weights lie in weights.bin, with two transpositions that go away."""
-    weights = np.random.default_rng(0).standard_normal((width, width)).astype(np.float32) * scale
+    weights = np.random.default_rng(0).standard_normal((width, width)).astype(np.float32)
     turns = [helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]),
              helper.make_node("Transpose", ["t"], ["u"], perm=[1, 0])]
     nodes = [*(turns if improvable else []),
@@ -29,6 +31,12 @@ def save_model(path, scale=1.0, improvable=True, width=32):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.with_name("weights.bin").unlink(missing_ok=True)
     onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+
+
+def change_weights(path):
+    """Changes weights.bin alone, so that the file of the model is the same and not newer."""
+    weights = path.with_name("weights.bin")
+    weights.write_bytes((2 * np.frombuffer(weights.read_bytes(), np.float32)).tobytes())
 
 
 class BuildTest(harness.TestCase):
