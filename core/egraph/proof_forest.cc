@@ -49,7 +49,7 @@ void ProofForest::Unite(TermId left, TermId right, Origin origin) {
     // All waiting equalities hold now, so a term is looked at once, however many of its operands
     // have become equal to something.
     std::ranges::sort(users);
-    users.erase(std::ranges::unique(users).begin(), users.end());
+    users.erase(std::unique(users.begin(), users.end()), users.end());
     for (const TermId user : users) MakeCongruent(user);
     users.clear();
   }

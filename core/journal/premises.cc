@@ -24,7 +24,7 @@ using ENodesOfClasses = absl::flat_hash_map<ClassId, std::vector<ENodeId>>;
 void SortAndThin(ENodesOfClasses& of_class) {
   for (auto& [cls, enodes] : of_class) {
     std::ranges::sort(enodes);
-    enodes.erase(std::ranges::unique(enodes).begin(), enodes.end());
+    enodes.erase(std::unique(enodes.begin(), enodes.end()), enodes.end());
   }
 }
 

@@ -27,7 +27,7 @@ Match MatchOf(const ProofLog::Change& made) {
 
 void SortAndThin(std::vector<ClassId>& classes) {
   std::ranges::sort(classes);
-  classes.erase(std::ranges::unique(classes).begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
 }
 
 }  // namespace

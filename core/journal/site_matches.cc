@@ -100,7 +100,7 @@ std::vector<ENodeId> AnchorsAround(const EGraph& graph, const egraph::Anchors& a
     }
   }
   std::ranges::sort(around);
-  around.erase(std::ranges::unique(around).begin(), around.end());
+  around.erase(std::unique(around.begin(), around.end()), around.end());
   return around;
 }
 
