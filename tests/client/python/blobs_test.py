@@ -105,7 +105,7 @@ class UploadCases:
         store = Store(cuts=[(2, "lost")])
         self.upload(store)
         self.assertEqual(list(store.blobs.values()), [DATA])
-        self.assertEqual((store.started, store.received), (2, (2 << 20) + len(DATA)))
+        self.assertEqual((store.started, store.received), (2, 2 * _blobs.CHUNK_BYTES + len(DATA)))
 
     def test_waits_for_its_turn(self):
         store = Store(cuts=[(0, grpc.StatusCode.RESOURCE_EXHAUSTED, "QUOTA_CALLS")] * 2)
