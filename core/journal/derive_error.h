@@ -14,4 +14,9 @@ inline absl::Status Underivable(absl::string_view why) {
   return MakeError(Reason::kInternal, absl::StrCat("it cannot be derived: ", why));
 }
 
+// The same for what has to be there and is NOT_FOUND; other errors stay as they are.
+inline absl::Status UnderivableIfMissing(const absl::Status& status) {
+  return absl::IsNotFound(status) ? Underivable(status.message()) : status;
+}
+
 }  // namespace quotient::journal

@@ -58,6 +58,12 @@ SearchHistory::SearchHistory(const Selected& selected, std::unique_ptr<ReplayEGr
   }
 }
 
+absl::StatusOr<ENodeId> SearchHistory::FindLive(ENodeId of_search) {
+  absl::StatusOr<ENodeId> live = same_.FindLive(of_search);
+  QUOTIENT_RETURN_IF_ERROR(UnderivableIfMissing(live.status()));
+  return live;
+}
+
 absl::Status SearchHistory::RepeatAll() {
   NoteENodes(nullptr, Reasons::kNone);
   absl::Status status;
@@ -71,7 +77,9 @@ absl::Status SearchHistory::RepeatOne(const ProofLog::Change& made) {
   const auto rule = rule_by_name_.find(selected_.rules[made.origin - 1]->name());
   if (rule == rule_by_name_.end()) return Underivable("a rule is not known");
   const egraph::Rule& of = *replay_->rules()[rule->second];
-  QUOTIENT_ASSIGN_OR_RETURN(Match match, same_.FindMatch(of, MatchOf(made)));
+  absl::StatusOr<Match> found = same_.FindMatch(of, MatchOf(made));
+  QUOTIENT_RETURN_IF_ERROR(UnderivableIfMissing(found.status()));
+  Match match = *std::move(found);
   const EGraph& graph = replay_->graph();
   const Premises premises(of, match, replay_->tensors(), reasons_.enodes(), &budget_);
   QUOTIENT_RETURN_IF_ERROR(budget_.Check());

@@ -61,10 +61,8 @@ class SearchHistory {
   const Reasons& reasons() const { return reasons_; }
   // Sets what a rewrite is taken to rest on. At first that is kPremises.
   void SetDependence(uint32_t number, Dependence dependence);
-  // The live e-node that is the same as one of the search.
-  absl::StatusOr<egraph::ENodeId> FindLive(egraph::ENodeId of_search) {
-    return same_.FindLive(of_search);
-  }
+  // The live e-node that is the same as one of the search. INTERNAL if there is none.
+  absl::StatusOr<egraph::ENodeId> FindLive(egraph::ENodeId of_search);
 
  private:
   SearchHistory(const Selected& selected, std::unique_ptr<ReplayEGraph> replay, StepBudget* budget);

@@ -178,7 +178,7 @@ ENodeId FindAnchor(const egraph::Rule& rule, const EGraph& graph, const Match& m
       const std::span<const ENodeId> half = portion.first(portion.size() / 2);
       portion = is_found(half) ? half : portion.subspan(half.size());
     }
-    return portion.front();
+    return budget->IsOver() ? ENodeId() : portion.front();
   }
   return ENodeId();
 }
