@@ -61,6 +61,17 @@ if [ "$(head -n 1 "$staged/BACKUP" 2>/dev/null)" != 'quotient-backup 1' ]; then
   fail 'this is no backup, or one of a newer version'
 fi
 
+# Neither links, which would lead out of the folder, nor anything at a place where nobody looks for it.
+other=$(find "$staged" ! -type f ! -type d -printf '%P\n' -quit)
+if [ -n "$other" ]; then fail "$other is no file"; fi
+for entry in "$staged"/*; do
+  case " BACKUP ${entries[*]} " in *" ${entry##*/} "*) ;; *) fail "${entry##*/} is not of a backup" ;; esac
+done
+other=$(find "$staged/blobs" -type f -regextype posix-extended \
+  ! -regex '.*/blobs/([0-9a-f]{2})/([0-9a-f]{2})/\1\2[0-9a-f]{60}' -printf '%P\n' -quit)
+if [ -n "$other" ]; then fail "blobs/$other is not where a blob of this name belongs"; fi
+if [ ! -f "$staged/quotient.db" ]; then fail 'it has no database'; fi
+
 verdict=$(sqlite3 -bail -readonly "$staged/quotient.db" 'PRAGMA integrity_check' 2>&1) || true
 if [ "$verdict" != ok ]; then fail "the database is damaged: $verdict"; fi
 jobs=$(sqlite3 -bail -readonly "$staged/quotient.db" 'SELECT count(*) FROM job')

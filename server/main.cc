@@ -116,18 +116,19 @@ struct Queue {
         age(present.waiting, &Clock::System()),
         dispatch(&ledger, &Clock::System()),
         checkpoints(&ledger, &dispatch, stores.checkpoints.get()),
-        admission(limits,
-                  {.ledger = &ledger,
-                   .blobs = stores.blobs.get(),
-                   .clock = &Clock::System(),
-                   .engine_version = std::string(optimize::EngineVersion()),
-                   .new_id = &os::RandomId,
-                   .identify =
-                       [devices](const optimize::Options& options) {
-                         return devices->Identify(options.device, options.ThreadsToUse());
-                       },
-                   .on_refusal =
-                       [metrics](const absl::Status& why) { ops::CountRefusal(why, metrics); }}) {
+        admission(
+            limits,
+            {.ledger = &ledger,
+             .blobs = stores.blobs.get(),
+             .clock = &Clock::System(),
+             .engine_version = std::string(optimize::EngineVersion()),
+             .new_id = &os::RandomId,
+             .identify =
+                 [devices](const optimize::Options& options) {
+                   return devices->Identify(options.device, options.ThreadsToUse());
+                 },
+             .on_refusal = [metrics](const absl::Status& why) { ops::CountRefusal(why, metrics); },
+             .check_room = [blobs = stores.blobs.get()] { return blobs->CheckFree(0); }}) {
     ledger.AddObserver(&hub);
     ledger.AddObserver(meter.get());
     ledger.AddObserver(&counts);
@@ -199,7 +200,9 @@ struct Services {
 };
 
 absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlags& flags,
-                                                        Services* services, ops::Metrics* metrics) {
+                                                        Services* services,
+                                                        worker::WorkerPool* pool,
+                                                        ops::Metrics* metrics) {
   rpc::GrpcServer::Interceptors interceptors;
   interceptors.push_back(ops::NewGrpcMeter(&Clock::System(), metrics));
   interceptors.push_back(services->replies.NewInterceptors());
@@ -207,7 +210,8 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
       {.listen = flags.listen,
        .allow_remote = flags.allow_remote,
        .max_chunk_bytes = services->blob_limits.max_chunk_bytes,
-       .max_threads = services->blob_limits.streams.count + kThreadsOfOtherCalls},
+       .max_threads = services->blob_limits.streams.count + kThreadsOfOtherCalls,
+       .on_deaf = [pool](const absl::Status& why) { pool->Fail(why); }},
       {&services->blobs, &services->models, &services->optimizer, &services->capabilities},
       std::move(interceptors));
 }
@@ -281,7 +285,7 @@ absl::StatusOr<const store::RunRecord*> Recover(const Stores& stores, Queue* que
 }
 
 // A shell allows 1024 open files, and each connection is one. When they have run out once, gRPC's
-// server accepts no connection any more.
+// server accepts no connection any more, and this process ends.
 void AllowAllFiles() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -313,7 +317,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   end = [&workers](const absl::Status& why) { workers.pool.Fail(why); };
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
-                            Listen(flags, &services, &metrics));
+                            Listen(flags, &services, &workers.pool, &metrics));
   const ops::GpuMonitor gpus(ops::kNvmlLibrary, &Clock::System());
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
                             ExportMetrics(flags, stores, &queue, &metrics, &gpus, &readiness));

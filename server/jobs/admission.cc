@@ -253,6 +253,7 @@ absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, Job job) const {
                      absl::StrCat(of_client, " jobs of this client are waiting already"));
   }
   QUOTIENT_RETURN_IF_ERROR(CheckBytes(edit.store(), job.client, job));
+  QUOTIENT_RETURN_IF_ERROR(dependencies_.check_room());
   job.id = dependencies_.new_id();
   job.start_by_ms = StartBy(job.policy, edit.store().now_ms());
   QUOTIENT_RETURN_IF_ERROR(edit.Add(&job, "client"));

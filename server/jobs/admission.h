@@ -50,6 +50,9 @@ class Admission {
     std::function<absl::StatusOr<optimize::DeviceIdentity>(const optimize::Options&)> identify;
     // Is told why a submission was refused; thread-safe.
     std::function<void(const absl::Status&)> on_refusal = [](const absl::Status&) {};
+    // STORAGE_DOWN if the disk is too full for one more job, whose record may have megabytes.
+    // Called with the ledger locked, so it must be quick.
+    std::function<absl::Status()> check_room = [] { return absl::OkStatus(); };
   };
 
   Admission(const AdmissionLimits& limits, Dependencies dependencies)

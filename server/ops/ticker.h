@@ -1,15 +1,14 @@
 #pragma once
 
-// A thread that calls functions periodically.
+// A thread that calls functions periodically, by the monotonic clock.
 
 #include <functional>
 #include <optional>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/stop_signal.h"
 
 namespace quotient::ops {
 
@@ -28,12 +27,10 @@ class Ticker {
   ~Ticker();
 
  private:
-  void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Run();
 
   const std::vector<Task> tasks_;
-
-  absl::Mutex mutex_;
-  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  StopSignal stop_;
 
   std::jthread thread_;  // Declared last: uses all of the above.
 };

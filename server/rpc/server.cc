@@ -1,6 +1,7 @@
 #include "server/rpc/server.h"
 
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
@@ -9,9 +10,11 @@
 #include <mutex>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/log.h"
 
 namespace quotient::rpc {
@@ -53,11 +56,36 @@ void LogOfProtobuf(google::protobuf::LogLevel level, const char* /*file*/, int /
   Log().log(is_fatal ? spdlog::level::critical : spdlog::level::debug, "protobuf: {}", message);
 }
 
+// Whom to tell that gRPC accepts no connection any more.
+struct Deaf {
+  absl::Mutex mutex;
+  std::function<void(const absl::Status&)> tell ABSL_GUARDED_BY(mutex);
+};
+Deaf& OfProcess() {
+  static auto& deaf = *new Deaf;
+  return deaf;
+}
+
+// What gRPC logs. When accepting a connection has failed once, as for want of a file descriptor, it
+// closes that listener and says so here alone.
+void LogOfGrpc(gpr_log_func_args* args) {
+  const bool is_error = args->severity == GPR_LOG_SEVERITY_ERROR;
+  Log().log(is_error ? spdlog::level::err : spdlog::level::debug, "gRPC: {}", args->message);
+  if (!is_error || !absl::StrContains(args->message, "Failed accept")) return;
+  Deaf& deaf = OfProcess();
+  absl::MutexLock lock(&deaf.mutex);
+  if (deaf.tell) {
+    deaf.tell(absl::UnavailableError(
+        absl::StrCat("gRPC accepts no connection any more: ", args->message)));
+  }
+}
+
 // Prepares the whole process for gRPC, which must happen before the first ServerBuilder.
 void PrepareProcess() {
   static std::once_flag once;
   std::call_once(once, [] {
     google::protobuf::SetLogHandler(&LogOfProtobuf);
+    gpr_set_log_function(&LogOfGrpc);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
@@ -91,6 +119,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   if (server->server_ == nullptr || (port == 0 && !absl::StartsWith(settings.listen, "unix:"))) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", settings.listen));
   }
+  {
+    absl::MutexLock lock(&OfProcess().mutex);
+    OfProcess().tell = settings.on_deaf;
+  }
   server->address_ = WithPort(settings.listen, port);
   server->SetServing(false);
   server->server_->GetHealthCheckService()->SetServingStatus("live", true);
@@ -98,6 +130,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
 }
 
 GrpcServer::~GrpcServer() {
+  {
+    absl::MutexLock lock(&OfProcess().mutex);
+    OfProcess().tell = nullptr;
+  }
   if (server_ != nullptr) Shutdown(absl::ZeroDuration());
 }
 

@@ -7,6 +7,7 @@
 #include <grpcpp/support/server_interceptor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,10 @@ struct ServerSettings {
   // Memory for the buffers of all connections together, such as those for slow readers.
   int64_t memory_quota_bytes = int64_t{512} << 20;
   int max_threads = 512;
+  // Told, from any thread, when no connection is accepted any more, as after file descriptors had
+  // run out once; only a new process can remedy that. Of the last server that was started. Must not
+  // call the server.
+  std::function<void(const absl::Status&)> on_deaf = {};
 };
 
 class GrpcServer {

@@ -1,5 +1,6 @@
 #include "server/runner/process_runner.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -147,7 +148,9 @@ class ProcessRunner : public worker::JobRunner {
   absl::StatusOr<v1::Ended> Await(JobProcess& process, const jobs::Job& job,
                                   const CancelToken& token, ProgressSink* progress,
                                   worker::KeptCheckpoint* checkpoint) {
-    const double silent_seconds = settings_.silent_seconds + job.spec.options.budget_seconds;
+    // No job has more of its budget than it may take in all.
+    const double silent_seconds = settings_.silent_seconds +
+                                  std::min(job.spec.options.budget_seconds, settings_.most_seconds);
     Messenger messenger(token, settings_.end_seconds, &process);
     const auto look = [&]() -> absl::Status {
       const double seconds = 1e-3 * static_cast<double>(process.AwakeMs());

@@ -13,10 +13,7 @@ LeaseKeeper::LeaseKeeper(jobs::Dispatch* dispatch, const jobs::Lease& lease,
 LeaseKeeper::~LeaseKeeper() { Stop(); }
 
 bool LeaseKeeper::Stop() {
-  {
-    absl::MutexLock lock(&mutex_);
-    stop_ = true;
-  }
+  stop_.Set();
   if (thread_.joinable()) thread_.join();
   absl::MutexLock lock(&mutex_);
   return !lost_;
@@ -24,8 +21,7 @@ bool LeaseKeeper::Stop() {
 
 void LeaseKeeper::Run() {
   while (RenewOnce()) {
-    absl::MutexLock lock(&mutex_);
-    if (mutex_.AwaitWithTimeout(absl::Condition(&stop_), interval_)) return;
+    if (stop_.AwaitFor(absl::ToInt64Nanoseconds(interval_))) return;
   }
 }
 

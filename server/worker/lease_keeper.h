@@ -9,6 +9,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/stop.h"
+#include "core/base/stop_signal.h"
 #include "server/jobs/dispatch.h"
 
 namespace quotient::worker {
@@ -26,7 +27,7 @@ class LeaseKeeper {
   bool Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Run();
   // Returns false if the lease is lost.
   bool RenewOnce() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -35,8 +36,8 @@ class LeaseKeeper {
   const absl::Duration interval_;
   CancelToken& token_;
 
+  StopSignal stop_;
   absl::Mutex mutex_;
-  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   bool lost_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::jthread thread_;  // Declared last: uses all of the above.

@@ -79,6 +79,7 @@ void WorkerPool::BeginStop() {
     stopping_ = true;
     for (const auto& [token, job_id] : running_) token->Cancel();
   }
+  stop_.Set();
   dependencies_.dispatch->Interrupt();
 }
 
@@ -210,8 +211,7 @@ bool WorkerPool::stopping() const {
 }
 
 bool WorkerPool::Pause(absl::Duration duration) {
-  absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(&stopping_), duration);
+  return stop_.AwaitFor(absl::ToInt64Nanoseconds(duration));
 }
 
 }  // namespace quotient::worker

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "core/base/clock.h"
 #include "core/base/stop.h"
+#include "core/base/stop_signal.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/dispatch.h"
 #include "server/jobs/watch_hub.h"
@@ -87,6 +88,7 @@ class WorkerPool : public jobs::JobObserver {
   const PoolSettings settings_;
   const Dependencies dependencies_;
 
+  StopSignal stop_;  // Set a moment after stopping_.
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);

@@ -137,6 +137,31 @@ class BackupTest(BackupTestCase):
         self.refused(self.changed(archive, lambda name, held: held[:4096] + bytes(4096) + held[8192:]
                                   if name == "quotient.db" else held), "database is damaged")
 
+    def test_nothing_leads_out_of_the_folder(self):
+        server = self.serve()
+        self.finished(1)
+        archive, _ = self.backup()
+        server.kill()
+        link = io.BytesIO()
+        with tarfile.open(fileobj=io.BytesIO(archive)) as old, tarfile.open(fileobj=link, mode="w") as new:
+            for member in old:
+                if member.name != "checkpoints" and not member.name.startswith("checkpoints/"):
+                    new.addfile(member, old.extractfile(member) if member.isfile() else None)
+            outside = tarfile.TarInfo("checkpoints")
+            outside.type, outside.linkname = tarfile.SYMTYPE, str(self.folder)
+            new.addfile(outside)
+        self.refused(link.getvalue(), "checkpoints is no file")
+        blob = next(member.name for member in tarfile.open(fileobj=io.BytesIO(archive))
+                    if member.isfile() and member.name.startswith("blobs/"))
+        moved = io.BytesIO()
+        with tarfile.open(fileobj=io.BytesIO(archive)) as old, tarfile.open(fileobj=moved, mode="w") as new:
+            for member in old:
+                content = old.extractfile(member) if member.isfile() else None
+                if member.name == blob:
+                    member.name = "blobs/" + blob.rsplit("/", 1)[1]
+                new.addfile(member, content)
+        self.refused(moved.getvalue(), "is not where a blob of this name belongs")
+
     def test_what_is_damaged_can_be_left_out(self):
         server = self.serve()
         job = self.finished(1)

@@ -32,10 +32,11 @@ def die_with_parent():
 class Server:
     """quotientd on a free port; the port stays the same when it is started again."""
 
-    def __init__(self, folder, env, *flags):
+    def __init__(self, folder, env, *flags, preexec=die_with_parent):
         self.folder = pathlib.Path(folder)
         self.env = dict(env)
         self.flags = flags
+        self.preexec = preexec
         self.address = "127.0.0.1:0"
         self.process = None
         self.log = self.folder / "server.log"
@@ -48,7 +49,7 @@ class Server:
             self.process = subprocess.Popen(
                 [BIN / "quotientd", "--listen", self.address, "--data-dir", self.folder / "data",
                  "--port-file", port_file, *self.flags],
-                stdout=log, stderr=log, env=self.env, preexec_fn=die_with_parent)
+                stdout=log, stderr=log, env=self.env, preexec_fn=self.preexec)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             # It goes again when the server is told to end.
@@ -109,8 +110,8 @@ class TestCase(unittest.TestCase):
         self.env = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
         self.env.pop("QUOTIENT_SERVER", None)
 
-    def serve(self, *flags):
-        server = Server(self.folder, self.env, *flags)
+    def serve(self, *flags, preexec=die_with_parent):
+        server = Server(self.folder, self.env, *flags, preexec=preexec)
         self.addCleanup(server.kill)
         self.env["QUOTIENT_SERVER"] = server.address
         return server

@@ -1,10 +1,13 @@
 """What operators see: metrics that Prometheus accepts, addresses, start and stop."""
 
+import contextlib
 import json
 import pathlib
 import re
+import resource
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -143,6 +146,25 @@ class OperationsTest(harness.TestCase):
                                      text=True, timeout=60, check=False)
             self.assertEqual(refused.returncode, 2)
             self.assertIn(flags[0], refused.stderr)
+
+    def test_a_server_that_accepts_no_connection_any_more_ends(self):
+        few = 200
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (few, few))
+
+        server = self.serve("--workers", "1", preexec=limit)
+        host, port = server.address.rsplit(":", 1)
+        connections = []
+        with contextlib.suppress(OSError):
+            while server.process.poll() is None and len(connections) < 4 * few:
+                connections.append(socket.create_connection((host, int(port)), timeout=10))
+        self.assertEqual(server.process.wait(harness.PATIENCE_SECONDS), 1)
+        self.assertIn("gRPC accepts no connection any more", server.log.read_text())
+        for connection in connections:
+            connection.close()
+        server.start()
+        self.assert_code(self.quotient("jobs"), 0)
 
     def test_a_server_whose_files_were_replaced_ends_and_the_next_one_does_its_job(self):
         own = self.folder / "bin"

@@ -14,7 +14,7 @@ SERVER = "quotientd"
 
 def job_end_seconds():
     """How long a job's process gets to leave its checkpoint, by the source of the server."""
-    source = (ROOT / "server" / "runner" / "process_runner.h").read_text()
+    source = (ROOT / "server" / "runner" / "process_settings.h").read_text()
     return int(re.search(r"double end_seconds = (\d+);", source)[1])
 
 

@@ -228,6 +228,13 @@ TEST_F(AdmissionTest, AnExternalLocationMustBeAPlainName) {
   }
 }
 
+TEST_F(AdmissionTest, AFullDiskTakesNoNewJobAndStillAnswers) {
+  const std::string waiting = MustSubmit(Request("a")).job.id;
+  room_ = MakeError(Reason::kStorageDown, "the disk is nearly full");
+  EXPECT_THAT(admission_->Submit(Request("b")), HasReason(Reason::kStorageDown));
+  EXPECT_EQ(MustSubmit(Request("a")).job.id, waiting);
+}
+
 TEST_F(AdmissionTest, AFullQueueTurnsJobsAway) {
   for (const char* model : {"a", "b", "c"}) MustSubmit(Request(model));
   EXPECT_THAT(admission_->Submit(Request("d")), HasReason(Reason::kQueueFull));

@@ -63,11 +63,12 @@ class ProcessRunnerTest : public ::testing::Test {
     jobs::Job job{.id = "job 1"};
     job.spec.model_name = what;
     job.spec.model.graph = BlobId::Of("model");
-    job.spec.options.budget_seconds = 0;
+    job.spec.options.budget_seconds = budget_seconds_;
     return NewProcessRunner(settings_, clock_)->Run(job, token, &progress_, &checkpoint_);
   }
 
   ProcessSettings settings_;
+  double budget_seconds_ = 0;
   const Clock* clock_ = &Clock::System();
   testing::TempDir dir_;
   std::vector<BlobId> damaged_;
@@ -96,6 +97,14 @@ TEST_F(ProcessRunnerTest, AProcessThatDiesPoisonsItsJobOnly) {
 
 TEST_F(ProcessRunnerTest, AProcessThatHangsIsEnded) {
   settings_.silent_seconds = 0.2;
+  EXPECT_THAT(Run("hang"), HasReason(Reason::kPoisoned, HasSubstr("no progress for")));
+}
+
+// Whatever budget a client asks for.
+TEST_F(ProcessRunnerTest, ALongBudgetDoesNotLetAProcessHang) {
+  settings_.silent_seconds = 0.1;
+  settings_.most_seconds = 0.1;
+  budget_seconds_ = 86'400;
   EXPECT_THAT(Run("hang"), HasReason(Reason::kPoisoned, HasSubstr("no progress for")));
 }
 

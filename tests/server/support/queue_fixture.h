@@ -73,7 +73,8 @@ class QueueTest : public ::testing::Test {
             .engine_version = engine_version_,
             .new_id = [this] { return absl::StrCat("id", ++last_id_); },
             .identify = [this](const optimize::Options& options) { return Identify(options); },
-            .on_refusal = [this](const absl::Status& why) { refusals_.push_back(why); }});
+            .on_refusal = [this](const absl::Status& why) { refusals_.push_back(why); },
+            .check_room = [this] { return room_; }});
   }
 
   // This machine has the device "cpu", which "auto" stands for. Nothing that is measured is there
@@ -153,6 +154,7 @@ class QueueTest : public ::testing::Test {
   std::string fingerprint_ = "cpu; a core; oneDNN 1.0";
   absl::Status no_device_;
   std::vector<absl::Status> refusals_;  // Of submissions, in their order.
+  absl::Status room_;                   // Whether the disk has room for one more job.
   jobs::AdmissionLimits limits_{.max_queued = 3};
   std::unique_ptr<store::DiskBlobStore> blobs_;
   std::unique_ptr<jobs::CheckpointStore> checkpoint_store_;
