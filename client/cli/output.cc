@@ -214,7 +214,8 @@ absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::string html, source.ReportHtml());
     QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(html, *html_));
   }
-  const absl::Status gain = CheckImprovement(report, required_percent_);
+  const absl::Status gain =
+      required_percent_ > 0 ? CheckImprovement(report, required_percent_) : absl::OkStatus();
   const bool wants_journal = gain.ok() && journal_ != nullptr;
   if (wants_journal) QUOTIENT_RETURN_IF_ERROR(WriteJournal(source));
   if (gain.ok()) {

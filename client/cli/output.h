@@ -100,7 +100,7 @@ class Output {
   std::string depfile_path_;
   bool json_ = false;
   bool keeps_equal_ = false;     // Whether files that are there with the same bytes stay.
-  double required_percent_ = 0;  // What the result has to gain.
+  double required_percent_ = 0;  // What the result has to gain; 0: it need not.
   std::unique_ptr<os::AtomicFile> model_;
   std::vector<std::pair<std::string, std::unique_ptr<os::AtomicFile>>> data_;  // With their paths.
   std::unique_ptr<os::AtomicFile> report_;

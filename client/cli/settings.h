@@ -54,7 +54,7 @@ struct Settings {
   bool update_lock = false;
   std::string result_cache;     // Path of a folder; if empty, it is in the user's cache folder.
   std::string locked_engine;    // The version of the only engine that may run; if empty, any may.
-  double required_percent = 0;  // What the result has to gain at least.
+  double required_percent = 0;  // What the result has to gain at least; 0: it need not.
   double max_seconds = 0;       // What the command may take; 0: as long as it likes.
 
   // How a result is verified; if unset, as its job says.

@@ -267,6 +267,14 @@ TEST_F(OutputTest, AGainThatIsTooSmallHasItsReportsAlone) {
   EXPECT_TRUE(Exists("out.onnx") && Exists("r.journal") && Exists("out.d"));
 }
 
+// It was taken for what was predicted; a busy machine measures what it likes.
+TEST_F(OutputTest, WhoDemandsNothingGetsAnyResult) {
+  result_.report.outcome = report::Outcome::kImproved;
+  result_.report.predicted_speedup_percent = -3;
+  ASSERT_OK(Write());
+  EXPECT_TRUE(Exists("out.onnx"));
+}
+
 TEST(OutputPrepareTest, AFolderThatIsNotThereIsAMistakeOfTheUser) {
   Settings settings;
   settings.output = "/nonexistent/folder/out.onnx";
