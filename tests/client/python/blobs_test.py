@@ -113,8 +113,8 @@ class UploadCases:
         self.assertEqual(list(store.blobs.values()), [DATA])
 
     def test_progress_restarts_patience(self):
-        # Three pauses of 0.1 s, each after a chunk, and a patience of less than their sum.
-        self.upload(Store(cuts=[(1, *ABORTED), (1, *ABORTED), (1, *ABORTED)]), 0.25)
+        # Six pauses of 0.1 s, each after a chunk. Without progress they would grow to 5 s, more than the patience.
+        self.upload(Store(cuts=[(1, *ABORTED)] * 6), 4)
 
     def test_gives_up_when_patience_is_over(self):
         with self.assertRaises(quotient.Unavailable) as caught:

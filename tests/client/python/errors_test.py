@@ -77,6 +77,8 @@ class CallTest(unittest.TestCase):
     def test_a_server_that_is_silent_or_hangs_up_counts_as_away(self):
         for code in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE):
             self.assertTrue(may_pass(from_rpc(Call(code, "", None))), code)
+        self.assertTrue(may_pass(from_rpc(Call(grpc.StatusCode.INTERNAL, "Internal error from Core", None))))
+        self.assertFalse(may_pass(from_rpc(Call(grpc.StatusCode.INTERNAL, "a bug", None))))
 
     def test_a_server_that_is_another_one_does_not(self):
         error = from_rpc(Call(grpc.StatusCode.UNIMPLEMENTED, "unknown service"))

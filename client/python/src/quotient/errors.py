@@ -142,8 +142,9 @@ def from_rpc(error: Any) -> Error:
     # A status without details comes from gRPC, not from the service.
     if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
         return Unavailable("UNAVAILABLE", "the server does not answer")
-    # A stopping server drops its streams in this way.
-    if error.code() == grpc.StatusCode.CANCELLED:
+    # A stopping server drops its streams. Those of asyncio may learn no more than that something was wrong.
+    is_cut = error.code() == grpc.StatusCode.INTERNAL and error.details() == "Internal error from Core"
+    if error.code() == grpc.StatusCode.CANCELLED or is_cut:
         return Unavailable("UNAVAILABLE", "the server dropped the call")
     return make_error(error.code().name, error.details() or "", error.code())
 
