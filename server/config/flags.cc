@@ -75,8 +75,8 @@ const Flag kFlags[] = {
      "what an attempt of a job may take; after two thirds of it, it finishes with the best that it "
      "has"},
     {"max-silent-seconds", "N", &ServerFlags::max_silent_seconds,
-     "a job that makes no progress for this long, beside its budget, is taken to hang; its process "
-     "is ended, and the job is tried again; 0: no limit"},
+     "a job that makes no progress for this long and its budget together is taken to hang; its "
+     "process is ended, and the job is tried again; 0: no limit"},
     {"checkpoint-seconds", "N", &ServerFlags::checkpoint_seconds,
      "a killed job loses so much of its search, and the step in hand; 0: all of it"},
     {"endpoint-grace-seconds", "N", &ServerFlags::endpoint_grace_seconds,

@@ -29,7 +29,9 @@ absl::Status CheckSpec(const JobSpec& spec, const AdmissionLimits& limits) {
   QUOTIENT_RETURN_IF_ERROR(CheckName("model_name", spec.model_name));
   QUOTIENT_RETURN_IF_ERROR(CheckExternalLocation(spec.external_location));
   if (spec.model.external_files.size() > static_cast<size_t>(limits.max_external_files)) {
-    return MakeError(Reason::kLimitNodes, "the model has too many external files");
+    return MakeError(
+        Reason::kLimitNodes,
+        absl::StrCat("the model has more than ", limits.max_external_files, " external files"));
   }
   for (const auto& [location, blob] : spec.model.external_files) {
     QUOTIENT_RETURN_IF_ERROR(CheckName("external_files.location", location));

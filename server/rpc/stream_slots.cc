@@ -13,7 +13,8 @@ absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> StreamSlots::Take(absl::strin
   if (CountOf(peer) >= limits_.per_peer && !MakeRoomOfPeer(peer)) {
     return MakeError(Reason::kQuotaCalls, absl::StrCat("too many ", what_, " of this client"));
   }
-  if (count_ >= limits_.count && !MakeRoom(peer)) {
+  const int open_to_peer = CountOf(peer) > 0 ? limits_.count - 1 : limits_.count;
+  if (count_ >= open_to_peer && !MakeRoom(peer)) {
     return MakeError(Reason::kQueueFull, absl::StrCat("too many ", what_, " of all clients"));
   }
   streams_.push_back({std::string(peer), std::move(cancel), std::nullopt});

@@ -30,6 +30,8 @@
 namespace quotient::rpc {
 
 struct SlotLimits {
+  // The last one is for peers that have none, so that those who come back at once leave a chance to
+  // others.
   int count = 64;
   int per_peer = 32;
   // If there is no slot for a new stream, it gets that of the stream that has waited for its peer

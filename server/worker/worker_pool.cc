@@ -148,7 +148,12 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   os::FaultPoint("worker.ran");
   const bool ours = keeper.Stop();
   Unregister(&token);
-  LogOutcome(job.id, result.status(), dependencies_.clock->SecondsSince(start_ns));
+  const double seconds = dependencies_.clock->SecondsSince(start_ns);
+  if (stopping() && absl::IsCancelled(result.status())) {
+    Log().info("job {}: handed back to the queue after {:.1f} s", job.id, seconds);
+  } else {
+    LogOutcome(job.id, result.status(), seconds);
+  }
   if (ours) WriteOutcome(claimed, result);
 }
 

@@ -7,6 +7,10 @@
 #   FIRST=2000000 tests/fuzz/long_run.sh build/asan/bin names:1000000      goes on behind the first run
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+if [ $# -lt 2 ] || [[ ! ${*:2} =~ ^([a-z_]+:[0-9]+ ?)+$ ]]; then
+  echo 'usage: tests/fuzz/long_run.sh BIN-DIR NAME:RUNS...' >&2
+  exit 2
+fi
 bin=$1
 shift
 log=$(mktemp)
@@ -16,6 +20,9 @@ run() {
   local name=$1 runs=$2 seeds=tests/data/fuzz/$1
   if [ -x "$bin/${name}_mutations" ]; then
     "$bin/${name}_mutations" "$runs" "$seeds" "${FIRST:-0}"
+  elif [ ! -x "$bin/${name}_fuzz" ]; then
+    echo "there is no target $name in $bin"
+    return 1
   else
     mkdir -p "build/corpus/$name"
     "$bin/${name}_fuzz" -runs="$runs" -print_final_stats=1 -rss_limit_mb=4096 "build/corpus/$name" "$seeds"

@@ -65,7 +65,7 @@ absl::Status BlobFiles::Verify(const BlobId& id) {
   OnDamaged(id, check->fd());
   return MakeError(
       Reason::kBlobCorrupt,
-      absl::StrCat("blob ", id.Text(), " is damaged on disk; it has to be sent again"));
+      absl::StrCat("blob ", id.Text(), " is damaged on disk; it has to be sent, or made, again"));
 }
 
 absl::Status BlobFiles::VerifyOnce(const BlobId& id) {

@@ -133,10 +133,11 @@ class Stories(harness.TestCase):
 
     def a_job_loses_its_process(self):
         server = self.begin()
-        job = self.submit("chain.onnx", *SEARCHING)
+        job = self.submit("chain.onnx", *LONG)
         self.await_search(job)
         for process in harness.descendants(server.process.pid, "quotient-job"):
             os.kill(process, signal.SIGKILL)
+        self.assert_code(self.quotient("stop", job), 0)
         self.take_result(job)
         self.end()
 

@@ -67,6 +67,19 @@ TEST_F(StreamSlotsTest, WhoStandsStillLosesItsPlaceToOthers) {
   }));
 }
 
+// As for calls that take long and wait for nobody.
+TEST_F(StreamSlotsTest, TheLastIsForWhoHasNone) {
+  const auto first = Take('a', "busy");
+  auto second = Take('b', "busy as well");
+  const auto third = Take('c', "busy");
+  EXPECT_EQ(third, nullptr) << "the third is the last";
+  const auto last = Take('d', "new");
+  EXPECT_NE(last, nullptr);
+  second.reset();
+  EXPECT_EQ(Take('e', "busy"), nullptr);
+  EXPECT_NE(Take('f', "newer"), nullptr);
+}
+
 // Single bytes now and then do not keep a place.
 TEST_F(StreamSlotsTest, WhoIsSlowStandsStill) {
   const auto slow = Take('a', "x"), fast = Take('b', "y"), third = Take('c', "z");
