@@ -10,6 +10,7 @@
 #include "core/base/checked.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/os/memory.h"
 
 namespace quotient {
 namespace {
@@ -98,6 +99,7 @@ std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, cons
        [=] {
          if (retention->IsRoomShort().value_or(false)) RemoveUnneeded(retention, metrics);
        }},
+      {absl::Seconds(30), &os::ReturnFreedMemory},
       {absl::Hours(1),
        [blobs = stores.blobs.get()] {
          blobs->RemoveDamaged(Clock::System().UnixMs() - kDamagedLifeMs);

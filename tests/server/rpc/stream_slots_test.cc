@@ -130,7 +130,7 @@ TEST_F(StreamSlotsTest, WhoHasMoreMakesRoom) {
 }
 
 TEST_F(StreamSlotsTest, WhoHasTooManyLosesOnlyItsOwn) {
-  const auto other = Take('a', "other"), first = Take('b', "greedy"), second = Take('c', "greedy");
+  const auto first = Take('b', "greedy"), second = Take('c', "greedy"), other = Take('a', "other");
   EXPECT_TRUE(other->AwaitPeer([&] {
     clock_.AdvanceMs(100);
     return second->AwaitPeer([&] {
