@@ -10,11 +10,12 @@ namespace quotient::rpc {
 absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> StreamSlots::Take(absl::string_view peer,
                                                                      std::function<void()> cancel) {
   absl::MutexLock lock(&mutex_);
-  if (CountOf(peer) >= limits_.per_peer && !MakeRoomOfPeer(peer)) {
+  const bool replaces_own = CountOf(peer) >= limits_.per_peer;
+  if (replaces_own && !MakeRoomOfPeer(peer)) {
     return MakeError(Reason::kQuotaCalls, absl::StrCat("too many ", what_, " of this client"));
   }
-  const int open_to_peer = CountOf(peer) > 0 ? limits_.count - 1 : limits_.count;
-  if (count_ >= open_to_peer && !MakeRoom(peer)) {
+  const bool may_have_last = replaces_own || CountOf(peer) == 0;
+  if (count_ >= limits_.count - (may_have_last ? 0 : 1) && !MakeRoom(peer)) {
     return MakeError(Reason::kQueueFull, absl::StrCat("too many ", what_, " of all clients"));
   }
   streams_.push_back({std::string(peer), std::move(cancel), std::nullopt});
