@@ -42,7 +42,7 @@ class StagedResult {
 };
 
 // The result that the lock file pins, or null if the cache does not have it whole. A result that is
-// damaged is warned about. `location` is what the result calls its weights.
+// damaged is warned about.
 std::unique_ptr<ResultSource> FindResult(const std::string& cache, const Lock& lock);
 
 }  // namespace quotient::cli

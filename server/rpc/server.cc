@@ -56,14 +56,20 @@ void LogOfProtobuf(google::protobuf::LogLevel level, const char* /*file*/, int /
   Log().log(is_fatal ? spdlog::level::critical : spdlog::level::debug, "protobuf: {}", message);
 }
 
-// Whom to tell that gRPC accepts no connection any more.
-struct Deaf {
+// Whom to tell that gRPC accepts no connection any more. Its log function is one for the process.
+struct DeafObserver {
   absl::Mutex mutex;
   std::function<void(const absl::Status&)> tell ABSL_GUARDED_BY(mutex);
 };
-Deaf& OfProcess() {
-  static auto& deaf = *new Deaf;
-  return deaf;
+DeafObserver& TheDeafObserver() {
+  static auto& observer = *new DeafObserver;
+  return observer;
+}
+
+void SetDeafObserver(std::function<void(const absl::Status&)> tell) {
+  DeafObserver& observer = TheDeafObserver();
+  absl::MutexLock lock(&observer.mutex);
+  observer.tell = std::move(tell);
 }
 
 // What gRPC logs. When accepting a connection has failed once, as for want of a file descriptor, it
@@ -72,10 +78,10 @@ void LogOfGrpc(gpr_log_func_args* args) {
   const bool is_error = args->severity == GPR_LOG_SEVERITY_ERROR;
   Log().log(is_error ? spdlog::level::err : spdlog::level::debug, "gRPC: {}", args->message);
   if (!is_error || !absl::StrContains(args->message, "Failed accept")) return;
-  Deaf& deaf = OfProcess();
-  absl::MutexLock lock(&deaf.mutex);
-  if (deaf.tell) {
-    deaf.tell(absl::UnavailableError(
+  DeafObserver& observer = TheDeafObserver();
+  absl::MutexLock lock(&observer.mutex);
+  if (observer.tell) {
+    observer.tell(absl::UnavailableError(
         absl::StrCat("gRPC accepts no connection any more: ", args->message)));
   }
 }
@@ -119,10 +125,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   if (server->server_ == nullptr || (port == 0 && !absl::StartsWith(settings.listen, "unix:"))) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", settings.listen));
   }
-  {
-    absl::MutexLock lock(&OfProcess().mutex);
-    OfProcess().tell = settings.on_deaf;
-  }
+  SetDeafObserver(settings.on_deaf);
   server->address_ = WithPort(settings.listen, port);
   server->SetServing(false);
   server->server_->GetHealthCheckService()->SetServingStatus("live", true);
@@ -130,10 +133,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
 }
 
 GrpcServer::~GrpcServer() {
-  {
-    absl::MutexLock lock(&OfProcess().mutex);
-    OfProcess().tell = nullptr;
-  }
+  SetDeafObserver(nullptr);
   if (server_ != nullptr) Shutdown(absl::ZeroDuration());
 }
 

@@ -55,9 +55,11 @@ class StreamSlots {
   ~StreamSlots() { absl::MutexLock lock(&mutex_); }
 
   // Returns QUOTA_CALLS if this peer has all slots that it may have, and QUEUE_FULL if there is no
-  // slot at all, unless a stream can be cancelled for this one:
+  // slot for it, or only the last one and it has others, unless a stream can be cancelled for this
+  // one:
   // - one that has waited for its peer for long,
-  // - or, if there is no slot at all, one that waits for a peer that has two streams more than this
+  // - or, if there is no slot for the peer, one that waits for a peer that has two streams more
+  // than this
   //   peer, so that no few peers can keep out all others.
   // `cancel` must end the stream, and is called from another thread, at most once. It is not called
   // after the slot's destruction. It must not block or call this object.

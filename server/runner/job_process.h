@@ -67,7 +67,7 @@ class JobProcess {
   // Whether the process is in a control group of its own now. It has nothing to do yet.
   bool EnterGroup();
   // PROGRAM_REPLACED unless the first event is that of a process of this build. It comes before the
-  // process reads anything of its request that could make it lie.
+  // process reads a model, which could make it lie.
   absl::Status CheckBegun(const v1::Event& first);
   // Takes note of how the process has ended, and returns it as an error.
   absl::Status Died();

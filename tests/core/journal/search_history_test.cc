@@ -7,43 +7,19 @@
 #include <vector>
 
 #include "core/base/reason.h"
-#include "tests/core/journal/recorded_search.h"
+#include "tests/core/journal/three_rewrites.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::journal {
 namespace {
 
 using egraph::ENodeId;
-using egraph::Match;
 using quotient::testing::HasReason;
 using ::testing::ElementsAre;
 
-// abs-neg makes Abs(x), of which abs-max makes something more. neg-neg has nothing to do with them.
-constexpr char kGraph[] = R"(graph g {
-  input x: float32[2,4]
-  input y: float32[2,4]
-  a = Neg(x)
-  b = Abs(a)
-  c = Neg(y)
-  d = Neg(c)
-  output b, d
-})";
-constexpr char kRules[] = R"(
-neg-neg: Neg(Neg(?x)) => ?x
-abs-neg: Abs(Neg(?x)) => Abs(?x)
-abs-max: Abs(?x) => Max(?x, Neg(?x))
-)";
-
 class SearchHistoryTest : public ::testing::Test {
  protected:
-  // Rewrite 0 is neg-neg, 1 is abs-neg, and 2 is abs-max of Abs(x).
   void SetUp() override {
-    ASSERT_TRUE(search_.Apply("neg-neg"));
-    ASSERT_TRUE(search_.Apply("abs-neg"));
-    const ENodeId x = search_.ENodeOf("x");
-    for (const Match& match : search_.MatchesOf("abs-max")) {
-      if (match.classes[1] == search_.egraph().class_of(x)) search_.Apply("abs-max", match);
-    }
     ASSERT_OK_AND_ASSIGN(
         history_, SearchHistory::Make(selected_, search_.graph(), search_.settings(), &budget_));
   }
@@ -54,7 +30,7 @@ class SearchHistoryTest : public ::testing::Test {
   }
 
   StepBudget budget_{StopCondition()};
-  RecordedSearch search_{kGraph, kRules};
+  ThreeRewrites search_;
   const Selected selected_ = search_.selected();
   std::unique_ptr<SearchHistory> history_;
 };
