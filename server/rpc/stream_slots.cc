@@ -70,7 +70,10 @@ bool StreamSlots::MakeRoom(absl::string_view peer) {
       MostIdle(limits_.spared_idle_ms * 1'000'000, [](const Stream& /*other*/) { return true; });
   if (stream == nullptr) {
     const int least = CountOf(peer) + 2;
-    stream = MostIdle(-1, [&](const Stream& other) { return CountOf(other.peer) >= least; });
+    stream = MostIdle(-1, [&](const Stream& other) {
+      mutex_.AssertHeld();  // The analysis does not see who calls this.
+      return CountOf(other.peer) >= least;
+    });
   }
   if (stream != nullptr) Cancel(*stream);
   return stream != nullptr;

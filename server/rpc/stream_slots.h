@@ -59,8 +59,8 @@ class StreamSlots {
   // one:
   // - one that has waited for its peer for long,
   // - or, if there is no slot for the peer, one that waits for a peer that has two streams more
-  // than this
-  //   peer, so that no few peers can keep out all others.
+  // than
+  //   this peer, so that no few peers can keep out all others.
   // `cancel` must end the stream, and is called from another thread, at most once. It is not called
   // after the slot's destruction. It must not block or call this object.
   absl::StatusOr<std::unique_ptr<Slot>> Take(absl::string_view peer, std::function<void()> cancel)
