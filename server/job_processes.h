@@ -24,12 +24,11 @@ os::Environment EnvironmentOfDevices(const config::ServerFlags& flags);
 // line in the log, if the system lets the server make none, and if the flags want no sandbox.
 std::unique_ptr<runner::JobGroups> NewJobGroups(const config::ServerFlags& flags);
 
-// Is told, from any thread, that quotient-job was replaced: PROGRAM_REPLACED.
+// Is told, from any thread, that quotient-job was replaced or does not work: PROGRAM_REPLACED.
 using OnReplaced = std::function<void(const absl::Status&)>;
 
 // Borrows all but the flags. `groups` may be null. FAILED_PRECONDITION if quotient-job is not
-// beside this program, STORAGE_DOWN if it does not work, and PROGRAM_REPLACED if it is of another
-// build.
+// beside this program, and PROGRAM_REPLACED if it does not work or is of another build.
 absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(
     const config::ServerFlags& flags, const Stores& stores, runner::JobGroups* groups,
     optimize::Devices* devices, ops::Metrics* metrics, OnReplaced on_replaced);

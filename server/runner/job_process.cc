@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -32,9 +33,15 @@ std::string TextOf(const os::ChildProcess::Ending& ending) {
                       ending.signal == SIGKILL ? "; perhaps the machine had no memory left" : "");
 }
 
-// The program does not work, such as for want of a library.
-absl::Status NotStarted(const std::string& program, absl::string_view what) {
-  return MakeError(Reason::kStorageDown, absl::StrCat(program, " ", what, " before it began"));
+// The program's file is missing, or does not work, such as for want of a library: no job can run
+// until somebody mends the installation, and the server has to be started anew for that.
+absl::Status Unusable(const std::string& program, absl::string_view what) {
+  return MakeError(Reason::kProgramReplaced, absl::StrCat(program, " ", what));
+}
+
+// Whether a process ended before it began for want of memory, and not because of its program.
+bool IsShortage(const os::ChildProcess::Ending& ending) {
+  return ending.signal == SIGKILL || ending.exit_status == kExitOutOfMemory;
 }
 
 }  // namespace
@@ -48,12 +55,15 @@ absl::StatusOr<std::unique_ptr<JobProcess>> JobProcess::Start(const ProcessSetti
                                                               const Clock* clock,
                                                               v1::Request request) {
   QUOTIENT_ASSIGN_OR_RETURN(os::SocketPair sockets, os::MakeSocketPair());
-  QUOTIENT_ASSIGN_OR_RETURN(
-      auto child, os::ChildProcess::Start(settings.program, {}, environment, sockets.theirs,
-                                          os::ChildProcess::Group::kOwn));
+  auto child = os::ChildProcess::Start(settings.program, {}, environment, sockets.theirs,
+                                       os::ChildProcess::Group::kOwn);
+  if (!child.ok() && access(settings.program.c_str(), X_OK) != 0) {
+    return Unusable(settings.program, absl::StrCat("cannot be run: ", strerror(errno)));
+  }
+  QUOTIENT_RETURN_IF_ERROR(child.status());
   sockets.theirs.Close();
   std::unique_ptr<JobProcess> process(
-      new JobProcess(settings, clock, std::move(child), std::move(sockets.ours)));
+      new JobProcess(settings, clock, *std::move(child), std::move(sockets.ours)));
   // Of the memory of its group a job has all.
   if (process->EnterGroup()) request.mutable_setup()->set_jobs_at_once(1);
   QUOTIENT_RETURN_IF_ERROR(process->Tell(request.SerializeAsString()));
@@ -114,11 +124,15 @@ absl::Status JobProcess::CheckBegun(const v1::Event& first) {
 
 absl::Status JobProcess::Died() {
   fate_ = ProcessFate::kDied;
-  std::string what = TextOf(child_->End(kLastSeconds));
+  const os::ChildProcess::Ending ending = child_->End(kLastSeconds);
+  std::string what = TextOf(ending);
   if (group_ != nullptr && group_->HasRunOutOfMemory()) {
     what = "took more memory than its control group has";
   }
-  return has_begun_ ? Poisoned(what) : NotStarted(settings_.program, what);
+  if (has_begun_) return Poisoned(what);
+  absl::StrAppend(&what, " before it began");
+  if (!IsShortage(ending)) return Unusable(settings_.program, what);
+  return MakeError(Reason::kStorageDown, absl::StrCat(settings_.program, " ", what));
 }
 
 absl::StatusOr<std::optional<v1::Event>> JobProcess::Next() {

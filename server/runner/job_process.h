@@ -37,7 +37,8 @@ class JobProcess {
   using OnEvent = absl::FunctionRef<void(const v1::Event&)>;
 
   // Starts a process and tells it what to do. Borrows the settings and the clock. Fails with
-  // STORAGE_DOWN if it cannot be started, and like Tell.
+  // PROGRAM_REPLACED if the program is not there, with STORAGE_DOWN if the system starts no
+  // process, and like Tell.
   static absl::StatusOr<std::unique_ptr<JobProcess>> Start(const ProcessSettings& settings,
                                                            const os::Environment& environment,
                                                            const Clock* clock, v1::Request request);
@@ -46,8 +47,8 @@ class JobProcess {
   JobProcess(const JobProcess&) = delete;
   JobProcess& operator=(const JobProcess&) = delete;
 
-  // Fails with POISONED if the process does not take the message, and with STORAGE_DOWN if it ended
-  // before it began.
+  // Fails with POISONED if the process does not take the message. If it ended before it began, with
+  // STORAGE_DOWN if it had no memory, and else with PROGRAM_REPLACED: the program does not work.
   absl::Status Tell(absl::string_view message);
   // Blocks until the request is served. The process may be silent for so long. Fails like `on_look`
   // and Tell, with PROGRAM_REPLACED if the process is of another build, and with POISONED if it

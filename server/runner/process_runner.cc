@@ -1,6 +1,7 @@
 #include "server/runner/process_runner.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -180,6 +181,18 @@ class ProcessRunner : public worker::JobRunner {
   // Runs a process that answers a question about a model, for so long at most.
   absl::StatusOr<v1::Ended> Ask(const v1::Request& request, double most_seconds,
                                 IsWanted is_wanted) {
+    absl::StatusOr<v1::Ended> ended = TryToAsk(request, most_seconds, is_wanted);
+    if (GetReason(ended.status()) == Reason::kProgramReplaced) {
+      settings_.on_replaced(ended.status());
+    }
+    QUOTIENT_RETURN_IF_ERROR(ended.status());
+    QUOTIENT_RETURN_IF_ERROR(FailureOf(*ended));
+    QUOTIENT_RETURN_IF_ERROR(CheckSize(*ended));
+    return ended;
+  }
+
+  absl::StatusOr<v1::Ended> TryToAsk(const v1::Request& request, double most_seconds,
+                                     IsWanted is_wanted) {
     QUOTIENT_ASSIGN_OR_RETURN(
         const auto process, JobProcess::Start(settings_, settings_.environment, &clock_, request));
     const auto look = [&]() -> absl::Status {
@@ -188,15 +201,9 @@ class ProcessRunner : public worker::JobRunner {
       return MakeError(Reason::kRunBudget,
                        absl::StrFormat("there was no answer within %.0f s", most_seconds));
     };
-    absl::StatusOr<v1::Ended> ended = process->Await(
-        settings_.silent_seconds, look, [this](const v1::Event& event) { TakeDamage(event); });
-    if (GetReason(ended.status()) == Reason::kProgramReplaced) {
-      settings_.on_replaced(ended.status());
-    }
-    QUOTIENT_RETURN_IF_ERROR(ended.status());
-    QUOTIENT_RETURN_IF_ERROR(FailureOf(*ended));
-    QUOTIENT_RETURN_IF_ERROR(CheckSize(*ended));
-    return ended;
+    // It says nothing until it has the answer, so silence is no sign that it hangs.
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    return process->Await(kNever, look, [this](const v1::Event& event) { TakeDamage(event); });
   }
 
   v1::Request NewRequest() const {

@@ -25,9 +25,9 @@ struct ProcessSettings {
   double most_seconds = 3600;  // Of a job.
   double checkpoint_seconds = 30;
   double inspect_seconds = 60;  // Of a description or a validation.
-  double verify_seconds = 600;
-  // A process that has neither made progress nor left a checkpoint for so long, beside the budget
-  // of its job, is taken to hang. A pause of the server does not count.
+  double verify_seconds = 600;  // Of a verification or a replay.
+  // A job whose process has neither made progress nor left a checkpoint for so long, beside its
+  // budget, is taken to hang. A pause of the server does not count.
   double silent_seconds = 900;
   // How much memory of its own a process may take. Where it runs out, a container is often ended as
   // a whole, the server with it.
@@ -51,7 +51,8 @@ struct ProcessSettings {
   std::function<void(const BlobId&)> on_damage = [](const auto&) {};
   std::function<void(const v1::Figures&)> on_figures = [](const auto&) {};
   std::function<void(const ProcessEnd&)> on_end = [](const auto&) {};
-  // When a question was not answered because the program is of another build: PROGRAM_REPLACED.
+  // When a question was not answered because the program is missing, does not work or is of another
+  // build: PROGRAM_REPLACED.
   std::function<void(const absl::Status&)> on_replaced = [](const auto&) {};
 };
 

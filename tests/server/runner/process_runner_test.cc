@@ -230,9 +230,17 @@ TEST_F(ProcessRunnerTest, DamagedBlobsAreCounted) {
 }
 
 TEST_F(ProcessRunnerTest, AProgramThatDoesNotWorkIsNotTheJobsFault) {
-  EXPECT_THAT(Run("broken program"), HasReason(Reason::kStorageDown, HasSubstr("status 127")));
+  EXPECT_THAT(Run("broken program"), HasReason(Reason::kProgramReplaced, HasSubstr("status 127")));
+  absl::Status unusable;
+  settings_.on_replaced = [&](const absl::Status& why) { unusable = why; };
   settings_.program = "/no/such/program";
-  EXPECT_THAT(Run("works"), HasReason(Reason::kStorageDown, HasSubstr("/no/such/program")));
+  EXPECT_THAT(Run("works"), HasReason(Reason::kProgramReplaced,
+                                      HasSubstr("/no/such/program cannot be run: No such file")));
+  EXPECT_OK(unusable);  // Who runs jobs sees it by itself.
+  const auto wanted = [] { return true; };
+  EXPECT_THAT(NewProcessRunner(settings_, clock_)->Inspect({}, "name", wanted),
+              HasReason(Reason::kProgramReplaced));
+  EXPECT_THAT(unusable, HasReason(Reason::kProgramReplaced));
 }
 
 TEST_F(ProcessRunnerTest, AProgramOfAnotherBuildIsTold) {
@@ -257,10 +265,11 @@ TEST_F(ProcessRunnerTest, AProgramIsCheckedBeforeAnythingIsAskedOfIt) {
   settings_.engine_version = "engine 2";
   EXPECT_THAT(CheckProgram(settings_, clock_), HasReason(Reason::kProgramReplaced));
   settings_.program = "/bin/false";
-  EXPECT_THAT(CheckProgram(settings_, clock_), HasReason(Reason::kStorageDown));
+  EXPECT_THAT(CheckProgram(settings_, clock_), HasReason(Reason::kProgramReplaced));
 }
 
 TEST_F(ProcessRunnerTest, ModelsAreDescribed) {
+  settings_.silent_seconds = 0;  // Questions are answered in silence.
   const auto runner = NewProcessRunner(settings_, clock_);
   const jobs::Manifest model{.graph = BlobId::Of("model"), .external_files = {}};
   const auto wanted = [] { return true; };
@@ -269,6 +278,9 @@ TEST_F(ProcessRunnerTest, ModelsAreDescribed) {
   EXPECT_THAT(runner->Inspect(model, "crash", wanted), HasReason(Reason::kPoisoned));
   const auto unwanted = [] { return false; };
   EXPECT_THAT(runner->Inspect(model, "hang", unwanted), HasReason(Reason::kCancelled));
+  settings_.inspect_seconds = 0.3;
+  EXPECT_THAT(NewProcessRunner(settings_, clock_)->Inspect(model, "hang", wanted),
+              HasReason(Reason::kRunBudget));
 }
 
 TEST_F(ProcessRunnerTest, ModelsAreValidated) {
@@ -296,7 +308,8 @@ TEST_F(ProcessRunnerTest, ResultsAreVerifiedForSoLongAndNoLonger) {
   EXPECT_EQ(same.comparison_json, "jobs/7");
   job.spec.model_name = "other";
   EXPECT_FALSE(NewProcessRunner(settings_, clock_)->Verify(job, wanted)->is_same);
-  settings_.verify_seconds = 0.1;
+  settings_.verify_seconds = 0.3;
+  settings_.silent_seconds = 0;  // It answers in silence.
   job.spec.model_name = "hang";
   EXPECT_THAT(NewProcessRunner(settings_, clock_)->Verify(job, wanted),
               HasReason(Reason::kRunBudget));
@@ -320,7 +333,8 @@ TEST_F(ProcessRunnerTest, JournalsAreReplayedForSoLongAndNoLonger) {
   job.spec.model_name = "hang";
   EXPECT_THAT(NewProcessRunner(settings_, clock_)->Replay(job, [] { return false; }),
               HasReason(Reason::kCancelled));
-  settings_.verify_seconds = 0.1;
+  settings_.verify_seconds = 0.3;
+  settings_.silent_seconds = 0;  // It answers in silence.
   EXPECT_THAT(NewProcessRunner(settings_, clock_)->Replay(job, wanted),
               HasReason(Reason::kRunBudget));
 }
