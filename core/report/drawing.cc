@@ -19,7 +19,10 @@ constexpr int kGapY = 22;
 constexpr int kMargin = 1;
 // A longer picture would be unreadable, so further rows are only counted.
 constexpr int kMostRows = 120;
-constexpr size_t kMostColumns = 8;
+constexpr size_t kMostColumns = 6;
+// What a box has room for, without and with a cost beside it.
+constexpr size_t kMostOpChars = 20;
+constexpr size_t kMostOpCharsByCost = 14;
 
 struct Row {
   std::vector<int> nodes;  // Indices of nodes; empty for a band.
@@ -78,14 +81,14 @@ class Drawing {
     width_ = static_cast<int>(columns_) * (kBoxWidth + kGapX) + kGapX;
   }
 
-  std::string Draw() {
+  std::string Draw(absl::string_view label) {
     PlaceRows();
     for (const auto& [index, place] : places_) DrawEdges(index, place);
     for (const auto& [index, place] : places_) DrawBox(nodes_[index], place);
     return absl::StrFormat(
         "<svg class=\"graph\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-        "role=\"img\">%s</svg>",
-        width_, y_, width_, y_, body_);
+        "role=\"img\" aria-label=\"%s\">%s</svg>",
+        width_, y_, width_, y_, HtmlEscaped(label), body_);
   }
 
  private:
@@ -137,7 +140,8 @@ class Drawing {
         "rx=\"5\"/><text x=\"%d\" y=\"%d\">%s</text><text class=\"cost\" x=\"%d\" "
         "y=\"%d\">%s</text></g>",
         HtmlEscaped(node.name), node.changed ? "changed" : "same", place.x, place.y, kBoxWidth,
-        kBoxHeight, place.x + 8, place.y + 19, HtmlEscaped(node.op.substr(0, 16)),
+        kBoxHeight, place.x + 8, place.y + 19,
+        HtmlEscaped(node.op.substr(0, node.cost_us > 0 ? kMostOpCharsByCost : kMostOpChars)),
         place.x + kBoxWidth - 8, place.y + 19,
         node.cost_us > 0 ? absl::StrFormat("%s%.4g", EstimateMark(node.estimated), node.cost_us)
                          : "");
@@ -154,6 +158,8 @@ class Drawing {
 
 }  // namespace
 
-std::string DrawGraph(const std::vector<DrawnNode>& nodes) { return Drawing(nodes).Draw(); }
+std::string DrawGraph(const std::vector<DrawnNode>& nodes, absl::string_view label) {
+  return Drawing(nodes).Draw(label);
+}
 
 }  // namespace quotient::report

@@ -114,7 +114,7 @@ std::string ByRuntimeTable(const Explanation& explanation) {
 std::string ExplanationSection(const Report& report) {
   if (!report.explanation.has_value()) return "";
   const Explanation& explanation = *report.explanation;
-  return absl::StrCat("<section><h2>What the runtime made of it</h2><p>",
+  return absl::StrCat("<section id=\"explanation\"><h2>What the runtime made of it</h2><p>",
                       HtmlEscaped(VerdictText(explanation)), " ", HtmlEscaped(ResultText(report)),
                       "</p>", MissedTable(explanation), KernelsTable(explanation),
                       FusedTable(explanation), ByRuntimeTable(explanation),

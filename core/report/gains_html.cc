@@ -61,7 +61,8 @@ std::string GainsSection(const Report& report) {
                     Row(report, kOthersText, report.gains.others_us, HasEstimates(report), ""));
   }
   return absl::StrCat(
-      "<section><h2>What gained</h2><table><tr><th>rules, and what they replaced</th><th "
+      "<section id=\"where\"><h2>What gained</h2><table><tr><th>rules, and what they "
+      "replaced</th><th "
       "class=\"num\">predicted saving</th><th class=\"num\">of all</th></tr>",
       rows, "</table></section>");
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -26,26 +27,28 @@ constexpr size_t kMostBars = 60;
 constexpr size_t kMostJournalRows = 500;
 
 constexpr char kStyle[] = R"css(
-:root{--ink:#1c2430;--soft:#5b6675;--line:#d9dfe7;--paper:#fff;--ground:#f4f6f9;--old:#9aa8ba;--new:#1f8a5b;--warn:#b3541e;--mark:#dff3e8}
-@media(prefers-color-scheme:dark){:root{--ink:#e6ebf2;--soft:#9aa6b6;--line:#34404f;--paper:#1a212b;--ground:#12171e;--old:#66758a;--new:#4cc38a;--warn:#f0a06a;--mark:#1f3d30}}
+:root{--ink:#1c2430;--soft:#5b6675;--line:#d9dfe7;--paper:#fff;--ground:#f4f6f9;--old:#9aa8ba;--new:#1f8a5b;--warn:#b3541e;--mark:#dff3e8;--link:#0b5cad}
+@media(prefers-color-scheme:dark){:root{--ink:#e6ebf2;--soft:#9aa6b6;--line:#34404f;--paper:#1a212b;--ground:#12171e;--old:#66758a;--new:#4cc38a;--warn:#f0a06a;--mark:#1f3d30;--link:#7db7f5}}
 *{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
 main{max-width:1180px;margin:0 auto;padding:28px 20px 60px}h1{font-size:24px;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:17px;margin:0 0 12px}
-section{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:18px 20px;margin:16px 0}
+section{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:18px 20px;margin:16px 0;overflow-x:auto}
+a{color:var(--link)}a:focus-visible{outline:3px solid var(--link);outline-offset:2px}nav{max-width:1180px;margin:0 auto;padding:16px 20px 0}nav a{margin-right:18px;white-space:nowrap}nav+main{padding-top:14px}
 .soft{color:var(--soft)}.verdict{font-size:44px;font-weight:650;line-height:1.1;margin:10px 0 2px}.gain{color:var(--new)}
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:14px}.card b{display:block;font-size:20px;font-weight:600}
-table{border-collapse:collapse;width:100%;font-size:14px}th{text-align:left;color:var(--soft);font-weight:500}th,td{padding:4px 8px;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+table{border-collapse:collapse;width:100%;font-size:14px}th{text-align:left;color:var(--soft);font-weight:500}th,td{padding:4px 8px;border-bottom:1px solid var(--line);vertical-align:top}td:first-child,td code{overflow-wrap:anywhere}
 td.num,th.num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}code{font:13px ui-monospace,monospace}
 .bars td{border:0;padding:2px 8px}.bar{height:9px;border-radius:3px;margin:1px 0;min-width:1px}.before{background:var(--old)}.after{background:var(--new)}
-.draw{display:flex;gap:24px;overflow-x:auto}.draw h3{font-size:14px;margin:0 0 6px;color:var(--soft);font-weight:500}
-svg.chart{width:100%;max-width:640px;color:var(--new)}svg.graph text{font:12px system-ui,sans-serif;fill:var(--ink)}svg.graph .cost,svg.graph .bandlabel{text-anchor:end;fill:var(--soft);font-size:11px}svg.graph .bandlabel{text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:8px}
-svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new)}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .dot{fill:var(--new);fill-opacity:.55;stroke:var(--new)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
+h3{font-size:14px;margin:18px 0 6px;font-weight:500;overflow-wrap:anywhere}.pair{display:grid;grid-template-columns:fit-content(70%) 1fr;gap:32px}figure{margin:0;min-width:0;overflow-x:auto}figcaption{color:var(--soft);font-size:14px}
+svg.graph{max-width:100%;height:auto}svg.chart{width:100%;max-width:640px;color:var(--new)}svg.graph text{font:12px system-ui,sans-serif;fill:var(--ink)}svg.graph .cost,svg.graph .bandlabel{text-anchor:end;fill:var(--soft);font-size:11px}svg.graph .bandlabel{text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:8px}
+svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new);stroke-width:2.5}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .dot{fill:var(--new);fill-opacity:.55;stroke:var(--new)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
 .note{color:var(--warn)}.range{position:relative;height:26px;background:var(--ground);border-radius:4px;margin:3px 0}.range i{position:absolute;top:8px;height:10px;border-radius:3px;opacity:.55}.range u{position:absolute;top:3px;width:3px;height:20px;border-radius:2px}
+progress{width:100%;min-width:90px;height:12px;accent-color:var(--new)}.old{text-decoration:line-through}
+@media(max-width:700px){main{padding:16px 10px 40px}nav{padding:12px 10px 0}section{padding:14px 12px}.pair{grid-template-columns:1fr}.verdict{font-size:32px}table:has(th:nth-child(4)){min-width:560px}}
 )css";
 
 // Draws the range from p10 to p90 as a stripe with a mark at the median, for both graphs on the
 // same scale, which starts at zero.
-std::string HowSure(const Report& report) {
-  if (!report.ran()) return "";
+std::string Stripes(const Report& report) {
   const double top =
       1.05 * std::max(report.original.measured.p90_us, report.optimized.measured.p90_us);
   const auto stripe = [top](absl::string_view label, const Measured& m,
@@ -59,6 +62,18 @@ std::string HowSure(const Report& report) {
         100 * m.p10_us / top, std::max(0.3, 100 * (m.p90_us - m.p10_us) / top), cls,
         100 * m.median_us / top);
   };
+  return absl::StrCat(stripe("original", report.original.measured, "before"),
+                      stripe("optimized", report.optimized.measured, "after"));
+}
+
+std::string HowSure(const Report& report) {
+  if (!report.passed_through.empty()) return "";
+  const Verification& check = report.verification;
+  const std::string times = report.ran()      ? "Whole runs of both graphs were timed, in turns."
+                            : report.measured ? "Whole models could not be run (see the notes)."
+                                              : HtmlEscaped(UnmeasuredText(report));
+  const std::string checked =
+      absl::StrCat("<p>Values: ", HtmlEscaped(CheckText(check)), ". ", times, "</p>");
   std::string gain;
   if (report.speedup_interval.has_value()) {
     gain = absl::StrFormat("<p>With 99 %% confidence it takes %.1f %% to %.1f %% less, %s.</p>",
@@ -70,9 +85,8 @@ std::string HowSure(const Report& report) {
     absl::StrAppend(&decided, "<li>", HtmlEscaped(line), "</li>");
   }
   if (!decided.empty()) decided = absl::StrCat("<p>How it was decided:</p><ul>", decided, "</ul>");
-  return absl::StrCat("<section><h2>How sure</h2>", gain, decided,
-                      stripe("original", report.original.measured, "before"),
-                      stripe("optimized", report.optimized.measured, "after"), "</section>");
+  return absl::StrCat("<section id=\"sure\"><h2>How sure</h2>", checked, gain, decided,
+                      report.ran() ? Stripes(report) : "", "</section>");
 }
 
 std::string EstimateLegend(const Report& report) {
@@ -139,27 +153,30 @@ std::string Bars(const Report& report) {
       rows, "</table>", more, EstimateLegend(report), "</section>");
 }
 
-std::string Drawings(const Report& report) {
-  if (report.drawn_after.empty() || report.outcome == Outcome::kNoImprovement) return "";
-  return absl::StrCat("<section><h2>What changed</h2><div class=\"draw\"><div><h3>before</h3>",
-                      DrawGraph(report.drawn_before), "</div><div><h3>after</h3>",
-                      DrawGraph(report.drawn_after), "</div></div></section>");
-}
-
+// A row for each way in which rules were used, with the first place where they were: in a long
+// graph, most rewrites are those of repeated blocks.
 std::string Journal(const Report& report) {
   if (report.journal.empty()) return "";
+  std::map<std::pair<std::string, std::vector<std::string>>, size_t> row_of;
+  std::vector<std::pair<const JournalEntry*, int64_t>> ways;
+  for (const JournalEntry& entry : report.journal) {
+    const auto [row, fresh] = row_of.emplace(std::pair(entry.rule, entry.steps), ways.size());
+    if (fresh) ways.emplace_back(&entry, 0);
+    ++ways[row->second].second;
+  }
   std::string rows;
-  for (size_t i = 0; i < std::min(report.journal.size(), kMostJournalRows); ++i) {
-    const JournalEntry& entry = report.journal[i];
-    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(entry.rule), "</td><td>",
-                    HtmlEscaped(entry.site), "</td><td><code>", HtmlEscaped(entry.before),
-                    "</code></td><td><code>", HtmlEscaped(entry.after), "</code></td><td>",
-                    HtmlEscaped(absl::StrJoin(entry.steps, ", ")), "</td></tr>");
+  for (size_t i = 0; i < std::min(ways.size(), kMostJournalRows); ++i) {
+    const auto& [entry, times] = ways[i];
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(entry->rule), "</td><td class=\"num\">", times,
+                    "</td><td>", HtmlEscaped(entry->site), "</td><td><code>",
+                    HtmlEscaped(entry->before), "</code></td><td><code>", HtmlEscaped(entry->after),
+                    "</code></td><td>", HtmlEscaped(absl::StrJoin(entry->steps, ", ")),
+                    "</td></tr>");
   }
   return absl::StrCat(
-      "<section><h2>Journal of rewrites</h2><table><tr><th>rule</th><th>site</th>"
-      "<th>before</th><th>after</th><th>by</th></tr>",
-      rows, "</table></section>");
+      "<section><h2>Journal of rewrites</h2><table><tr><th>rule</th><th class=\"num\">times</th>"
+      "<th>first at</th><th>before</th><th>after</th><th>by</th></tr>",
+      rows, "</table><p class=\"soft\">The report in JSON has each of them.</p></section>");
 }
 
 std::string BestCostChart(const SearchFigures& search) {
@@ -175,8 +192,9 @@ std::string BestCostChart(const SearchFigures& search) {
                            .least_us = 0,
                            .most_us = top};
   return absl::StrFormat(
-      "<svg viewBox=\"-2 -2 %.0f %.0f\" class=\"chart\"><polyline fill=\"none\" "
-      "stroke=\"currentColor\" points=\"%s\"/></svg><p class=\"soft\">Cost of the best graph so "
+      "<svg viewBox=\"-2 -2 %.0f %.0f\" class=\"chart\" role=\"img\" aria-label=\"best cost over "
+      "time\"><polyline fill=\"none\" stroke=\"currentColor\" points=\"%s\"/></svg><p "
+      "class=\"soft\">Cost of the best graph so "
       "far over time (%.3f s to %.1f s, logarithmic), summed up over e-nodes, which is what the "
       "search goes by and no prediction: in the end a gain of %.1f %%.</p>",
       frame.width + 4, frame.height + 4, CostLine(frame, search.best_costs, last), first, last,
@@ -261,7 +279,7 @@ std::string Circumstances(const Report& report) {
     absl::StrAppend(&notes, "<li class=\"note\">", HtmlEscaped(UnmeasuredText(report)), "</li>");
   }
   return absl::StrCat(
-      "<section><h2>Circumstances</h2><ul>", notes,
+      "<section id=\"circumstances\"><h2>Circumstances</h2><ul>", notes,
       "</ul><p class=\"soft\">Device: ", HtmlEscaped(kernels::ShortDevice(report.device)), "<br>",
       Place(report), Recorded(report), "<code>", HtmlEscaped(report.fingerprint),
       "</code><br>Phases: ", phases, "<br>Engine: ", HtmlEscaped(report.engine_version),
@@ -302,25 +320,42 @@ std::string TimeText(double us) {
   return absl::StrFormat("%.1f µs", us);
 }
 
-std::string HtmlPage(absl::string_view title, absl::string_view subtitle,
-                     absl::string_view sections) {
+absl::string_view PageStyle() { return kStyle; }
+
+std::string HtmlPage(const PageFrame& frame, absl::string_view sections) {
+  const std::string title = HtmlEscaped(frame.title);
+  const std::string nav =
+      frame.nav.empty() ? "" : absl::StrCat("<nav aria-label=\"pages\">", frame.nav, "</nav>");
   return absl::StrCat(
       "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\"><title>Quotient: ",
-      HtmlEscaped(title), "</title><style>", kStyle, "</style></head><body><main><h1>",
-      HtmlEscaped(title), "</h1><div class=\"soft\">", HtmlEscaped(subtitle), "</div>", sections,
+      title, "</title><style>", kStyle, "</style>", frame.head, "</head><body>", nav, "<main><h1>",
+      title, "</h1><div class=\"soft\">", HtmlEscaped(frame.subtitle), "</div>", sections,
       "</main></body></html>\n");
 }
 
 std::string ToHtml(const Report& report) {
   const std::string place = DevicePlaceText(report);
-  return HtmlPage(
-      report.model_name,
+  const std::string subtitle =
       absl::StrCat("cost report by Quotient for ", kernels::ShortDevice(report.device),
-                   place.empty() ? "" : ": ", place),
-      absl::StrCat(SummarySection(report), GainsSection(report), HowSure(report),
-                   ExplanationSection(report), Drawings(report), Bars(report), Journal(report),
-                   SearchSection(report), WhyNotSection(report), Circumstances(report)));
+                   place.empty() ? "" : ": ", place);
+  // In the order of the questions of somebody who sees the model for the first time.
+  const std::string gains = GainsSection(report), sure = HowSure(report),
+                    changes = ChangesSection(report);
+  std::string nav;
+  for (const auto& [section, link] :
+       std::initializer_list<std::pair<absl::string_view, absl::string_view>>{
+           {gains, "<a href=\"#where\">Where</a> "},
+           {sure, "<a href=\"#sure\">How sure</a> "},
+           {changes, "<a href=\"#changed\">What changed</a> "}}) {
+    if (!section.empty()) absl::StrAppend(&nav, link);
+  }
+  nav += "<a href=\"#next\">What next</a>";
+  return HtmlPage(
+      {.title = report.model_name, .subtitle = subtitle, .nav = nav},
+      absl::StrCat(SummarySection(report), gains, Bars(report), sure, changes, Journal(report),
+                   NextSection(report), ExplanationSection(report), WhyNotSection(report),
+                   SearchSection(report), Circumstances(report)));
 }
 
 }  // namespace quotient::report

@@ -202,10 +202,10 @@ std::string Circumstances(const Profile& profile) {
 }  // namespace
 
 std::string ToHtml(const Profile& profile) {
-  return HtmlPage(profile.model_name,
-                  absl::StrCat("profile by Quotient on ", profile.device, ": ",
-                               kernels::DeviceName(profile.fingerprint), ", ",
-                               Counted(profile.threads, "thread")),
+  const std::string subtitle = absl::StrCat("profile by Quotient on ", profile.device, ": ",
+                                            kernels::DeviceName(profile.fingerprint), ", ",
+                                            Counted(profile.threads, "thread"));
+  return HtmlPage({.title = profile.model_name, .subtitle = subtitle},
                   absl::StrCat(Summary(profile), Picture(profile), Operators(profile),
                                Kernels(profile), Circumstances(profile)));
 }

@@ -138,7 +138,7 @@ struct SearchFigures {
   int64_t enodes = 0;
   int64_t eclasses = 0;
   int64_t iterations = 0;
-  std::string stop_reason;       // A StopReasonName (core/search/README.md), or "failed".
+  std::string stop_reason;       // Why it ended (core/search/README.md), or "failed".
   int64_t kernels_measured = 0;  // Number of kernels that were measured for the search.
   int64_t simulations = 0;       // 0 for strategies that do not simulate.
   int64_t states = 0;            // Number of different states that the simulations reached.

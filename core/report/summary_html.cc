@@ -3,6 +3,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -99,6 +100,7 @@ std::string SummarySection(const Report& report) {
     return absl::StrCat("<section>", Verdict(report), "</section>");
   }
   const Verification& check = report.verification;
+  const std::vector<std::string> bindings = BindingLines(check);
   const SearchFigures& search = report.search;
   std::string cards;
   if (report.ran()) {
@@ -119,8 +121,8 @@ std::string SummarySection(const Report& report) {
                        absl::StrCat(Counted(std::ssize(report.journal), "rewrite"), " used")));
   absl::StrAppend(&cards,
                   Card("checked", Checked(check),
-                       absl::StrCat(CheckText(check), " ",
-                                    HtmlEscaped(absl::StrJoin(BindingLines(check), "; ")))));
+                       HtmlEscaped(absl::StrCat(CheckText(check), bindings.empty() ? "" : "; ",
+                                                absl::StrJoin(bindings, "; ")))));
   absl::StrAppend(&cards, Card("search", HtmlEscaped(search.strategy),
                                absl::StrFormat("%.1f s, %s, ended by %s", search.seconds,
                                                Counted(search.enodes, "e-node"),

@@ -54,6 +54,39 @@ TEST(ReportHtmlTest, WhatNeedsNoCheckWasNotChecked) {
   EXPECT_NE(ToHtml(report).find("not needed"), std::string::npos);
 }
 
+// Of somebody who sees the model for the first time: how much faster, where, how sure, what
+// changed, what next.
+TEST(ReportHtmlTest, AnswersQuestionsInTheirOrder) {
+  const std::string html = ToHtml(Example());
+  size_t last = 0;
+  for (const char* const part :
+       {"<nav aria-label=\"pages\"><a href=\"#where\">", "<main><h1>", "class=\"verdict",
+        "id=\"where\"", "id=\"sure\"", "id=\"changed\"", "id=\"next\"", "id=\"circumstances\""}) {
+    const size_t at = html.find(part);
+    ASSERT_NE(at, std::string::npos) << part;
+    EXPECT_LT(last, at) << part;
+    last = at;
+  }
+}
+
+TEST(ReportHtmlTest, SaysWhatToDoNext) {
+  Report report = Example();
+  EXPECT_NE(ToHtml(report).find("leaves more time to measure them"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("its time was up"), std::string::npos);
+  report.search.stop_reason = "deadline";
+  EXPECT_NE(ToHtml(report).find("its time was up"), std::string::npos);
+  report.measured = false;
+  EXPECT_NE(ToHtml(report).find("Nothing was run: the gain is that of a model"), std::string::npos);
+  EXPECT_NE(ToHtml(report).find("quotient check"), std::string::npos);
+  report.outcome = Outcome::kNoImprovement;
+  EXPECT_EQ(ToHtml(report).find("quotient check"), std::string::npos);
+  // A model that came back untouched has no other figures.
+  report.passed_through = "CUT";
+  EXPECT_EQ(ToHtml(report).find("--why-not"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("#sure"), std::string::npos);
+  EXPECT_NE(ToHtml(report).find("Read the notes"), std::string::npos);
+}
+
 TEST(ReportHtmlTest, ShowsWhatGained) {
   const std::string html = ToHtml(Example());
   const size_t gains = html.find("<h2>What gained</h2>"),
