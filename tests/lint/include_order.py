@@ -39,7 +39,8 @@ ORDER |= {
     "tests/core/kernels": ORDER["core/kernels"],
     "tests/core/kernels/cuda": ["fakes", ".", ("gpu", "plugin", "smoke")],
     "tests/server": ["support", *ORDER["server"]],
-    "tests/client": ORDER["client"],
+    "tests/client": [*ORDER["client"], "builds"],
+    "tests/client/builds": ["client_project"],
     "tests/e2e": ["faults"],
     "tests/bench": [".", ("networks", "service")],
 }
