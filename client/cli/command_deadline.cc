@@ -9,7 +9,7 @@ namespace quotient::cli {
 CommandDeadline::CommandDeadline(double seconds, client::Interrupt* interrupt) : seconds_(seconds) {
   if (seconds == 0) return;
   timer_ = std::jthread([this, interrupt] {
-    if (done_.WaitFor(absl::Seconds(seconds_))) return;
+    if (done_.AwaitFor(absl::Seconds(seconds_))) return;
     passed_ = true;
     interrupt->Trigger();
   });

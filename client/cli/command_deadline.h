@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "client/cpp/interrupt.h"
+#include "core/base/stop_signal.h"
 
 namespace quotient::cli {
 
@@ -15,7 +16,7 @@ class CommandDeadline {
  public:
   // 0 seconds are no deadline. Borrows the interrupt.
   CommandDeadline(double seconds, client::Interrupt* interrupt);
-  ~CommandDeadline() { done_.Trigger(); }
+  ~CommandDeadline() { done_.Set(); }
   CommandDeadline(const CommandDeadline&) = delete;
   CommandDeadline& operator=(const CommandDeadline&) = delete;
 
@@ -25,7 +26,7 @@ class CommandDeadline {
  private:
   const double seconds_;
   std::atomic<bool> passed_ = false;  // Written once, by timer_.
-  client::Interrupt done_;            // Ends timer_.
+  StopSignal done_;                   // Ends timer_.
   std::jthread timer_;                // Not started if there is no deadline.
 };
 

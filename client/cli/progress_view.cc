@@ -80,14 +80,8 @@ void ProgressView::ClearLocked() {
   line_open_ = false;
 }
 
-Heartbeat::~Heartbeat() {
-  absl::MutexLock lock(&mutex_);
-  ended_ = true;
-}
-
 void Heartbeat::Beat(ProgressView* view) {
-  absl::MutexLock lock(&mutex_);
-  while (!mutex_.AwaitWithTimeout(absl::Condition(&ended_), absl::Seconds(1))) view->Tick();
+  while (!stop_.AwaitFor(absl::Seconds(1))) view->Tick();
 }
 
 }  // namespace quotient::cli

@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
 #include "core/base/progress.h"
+#include "core/base/stop_signal.h"
 
 namespace quotient::cli {
 
@@ -58,13 +59,12 @@ class Heartbeat {
  public:
   // Borrows the view.
   explicit Heartbeat(ProgressView* view) : thread_([this, view] { Beat(view); }) {}
-  ~Heartbeat();
+  ~Heartbeat() { stop_.Set(); }
 
  private:
   void Beat(ProgressView* view);
 
-  absl::Mutex mutex_;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  StopSignal stop_;
   std::jthread thread_;  // Declared last: uses the members above.
 };
 

@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/stop_signal.h"
 
 namespace quotient::client {
 
@@ -16,10 +17,10 @@ namespace quotient::client {
 class Interrupt {
  public:
   void Trigger() ABSL_LOCKS_EXCLUDED(mutex_);
-  bool triggered() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool triggered() const { return signal_.is_set(); }
   // Waits until the interrupt is triggered, or `duration` has passed. Returns whether it is
   // triggered.
-  bool WaitFor(absl::Duration duration) const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool WaitFor(absl::Duration duration) const { return signal_.AwaitFor(duration); }
 
   // Calls `action` when the interrupt is triggered, or at once if it already was. Does not call it
   // after the destruction of this object. `action` must not use the interrupt, whose mutex is held.
@@ -36,8 +37,8 @@ class Interrupt {
   };
 
  private:
-  mutable absl::Mutex mutex_;
-  bool triggered_ ABSL_GUARDED_BY(mutex_) = false;
+  StopSignal signal_;
+  absl::Mutex mutex_;
   std::list<std::function<void()>> actions_ ABSL_GUARDED_BY(mutex_);
 };
 

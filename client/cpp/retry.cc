@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/clock.h"
 #include "proto/wire/status.h"
 
 namespace quotient::client {
@@ -18,13 +19,13 @@ Retry::Retry(absl::Duration patience, const Interrupt* interrupt)
 }
 
 void Retry::Progressed() {
-  give_up_ = absl::Now() + patience_;
+  give_up_ns_ = Clock::System().NowNs() + absl::ToInt64Nanoseconds(patience_);
   pause_ = kFirstPause;
 }
 
 bool Retry::Again(const absl::Status& status) {
   if (!wire::MayPass(status)) return false;
-  const absl::Duration left = give_up_ - absl::Now();
+  const absl::Duration left = absl::Nanoseconds(give_up_ns_ - Clock::System().NowNs());
   if (left <= absl::ZeroDuration()) return false;
   const bool interrupted = interrupt_.WaitFor(std::min(pause_, left));
   pause_ = std::min(pause_ * 2, kLongestPause);

@@ -8,6 +8,8 @@
 //     status = Attempt();
 //   } while (retry.Again(status));
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/cpp/interrupt.h"
@@ -27,7 +29,7 @@ class Retry {
  private:
   const absl::Duration patience_;
   const Interrupt& interrupt_;
-  absl::Time give_up_;
+  int64_t give_up_ns_;  // By the monotonic clock.
   absl::Duration pause_;
 };
 

@@ -1,36 +1,35 @@
 #pragma once
 
-// A signal to a thread that waits most of the time. Unlike those of absl::Mutex, the waits are by
-// the monotonic clock: if the machine's clock is set back by an hour, none takes an hour longer.
+// A signal to threads that wait most of the time. It can be set once, and stays so.
 
-#include <chrono>
-#include <condition_variable>
-#include <cstdint>
-#include <mutex>
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "core/base/monotonic_mutex.h"
 
 namespace quotient {
 
 // Thread-safe.
 class StopSignal {
  public:
-  void Set() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_set_ = true;
-    }
-    changed_.notify_all();
+  void Set() ABSL_LOCKS_EXCLUDED(mutex_) {
+    const MonotonicMutexLock lock(&mutex_);
+    is_set_ = true;
+  }
+  bool is_set() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    const MonotonicMutexLock lock(&mutex_);
+    return is_set_;
   }
 
   // Waits for the signal, or for so long. Returns whether it was set.
-  bool AwaitFor(int64_t ns) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::nanoseconds(ns), [this] { return is_set_; });
+  bool AwaitFor(absl::Duration time) const ABSL_LOCKS_EXCLUDED(mutex_) {
+    const MonotonicMutexLock lock(&mutex_);
+    const auto is_set = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_set_; };
+    return mutex_.AwaitFor(is_set, time);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_set_ = false;
+  mutable MonotonicMutex mutex_;
+  bool is_set_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace quotient

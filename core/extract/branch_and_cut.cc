@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/monotonic_mutex.h"
 #include "core/extract/bottom_up.h"
 #include "core/extract/components.h"
 #include "core/extract/flow_separator.h"
@@ -46,21 +46,20 @@ class SolverLock {
  public:
   // Waits for the lock. Does not own it if `stop` fires first.
   explicit SolverLock(const StopCondition& stop) {
-    while (!owned_ && !stop.ShouldStop()) {
-      owned_ = mutex_.LockWhenWithTimeout(absl::Condition(&free_), absl::Milliseconds(50));
-      if (owned_) free_ = false;
-      mutex_.Unlock();
-    }
+    const MonotonicMutexLock lock(&mutex_);
+    const auto is_free = []() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return free_; };
+    while (!owned_ && !stop.ShouldStop()) owned_ = mutex_.AwaitFor(is_free, absl::Milliseconds(50));
+    if (owned_) free_ = false;
   }
   SolverLock(const SolverLock&) = delete;
   ~SolverLock() {
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     if (owned_) free_ = true;
   }
   bool owned() const { return owned_; }
 
  private:
-  static inline absl::Mutex mutex_{absl::kConstInit};
+  static inline MonotonicMutex mutex_;
   static inline bool free_ ABSL_GUARDED_BY(mutex_) = true;
   bool owned_ = false;
 };

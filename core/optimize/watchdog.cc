@@ -23,21 +23,12 @@ Watchdog::Watchdog(const Job& job, const Device& device) : job_(job) {
 
 Watchdog::~Watchdog() {
   if (!thread_.joinable()) return;
-  {
-    const absl::MutexLock lock(&mutex_);
-    ended_ = true;
-  }
+  stop_.Set();
   thread_.join();
 }
 
 void Watchdog::Watch() {
-  for (;;) {
-    {
-      const absl::MutexLock lock(&mutex_);
-      if (mutex_.AwaitWithTimeout(absl::Condition(&ended_), kBetweenLooks)) return;
-    }
-    Look();
-  }
+  while (!stop_.AwaitFor(kBetweenLooks)) Look();
 }
 
 void Watchdog::Look() const {

@@ -5,8 +5,7 @@
 
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/stop_signal.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/job.h"
 
@@ -22,13 +21,12 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
  private:
-  void Watch() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Watch();
   // Devices are shared: what has just begun may be a call of another job.
   void Look() const;
 
   const Job& job_;
-  absl::Mutex mutex_;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  StopSignal stop_;
   std::thread thread_;  // Not joinable if there is nothing to watch.
 };
 

@@ -58,14 +58,14 @@ Lane::Lane(const std::string& lock_file)
       thread_([this] { RunTasks(); }) {}
 
 Lane::~Lane() {
-  const absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   ending_ = true;
 }
 
 void Lane::Run(absl::FunctionRef<void()> work) {
   Task task{work, nullptr, {}};
   {
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     tasks_.push_back(&task);
   }
   Await(task);
@@ -74,27 +74,27 @@ void Lane::Run(absl::FunctionRef<void()> work) {
 void Lane::RunUrgent(absl::FunctionRef<void()> work) {
   Task task{work, nullptr, {}};
   {
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     urgent_.push_back(&task);
   }
   Await(task);
 }
 
 bool Lane::HasUrgent() const {
-  const absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   return !urgent_.empty();
 }
 
 void Lane::AwaitNoQuiet(const StopCondition& stop) const {
   const absl::Duration step = absl::Milliseconds(20);
-  const absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   const auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return num_quiet_ == 0; };
-  while (!stop.ShouldStop() && !mutex_.AwaitWithTimeout(absl::Condition(&none), step)) {
+  while (!stop.ShouldStop() && !mutex_.AwaitFor(none, step)) {
   }
 }
 
 void Lane::AddQuiet(int count) {
-  const absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   num_quiet_ += count;
 }
 
@@ -118,11 +118,11 @@ void Lane::RunTasks() {
 }
 
 Lane::Task* Lane::Next() {
-  const absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return ending_ || !tasks_.empty() || !urgent_.empty();
   };
-  mutex_.Await(absl::Condition(&any));
+  mutex_.Await(any);
   std::deque<Task*>& queue = urgent_.empty() ? tasks_ : urgent_;
   if (queue.empty()) return nullptr;
   Task* const task = queue.front();

@@ -19,7 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/monotonic_mutex.h"
 #include "core/base/stop.h"
 #include "core/os/files.h"
 
@@ -77,7 +77,7 @@ class Lane {
   Task* Next() ABSL_LOCKS_EXCLUDED(mutex_);
   void AddQuiet(int count) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  mutable absl::Mutex mutex_;
+  mutable MonotonicMutex mutex_;
   std::deque<Task*> tasks_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task*> urgent_ ABSL_GUARDED_BY(mutex_);  // Run before tasks_.
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;

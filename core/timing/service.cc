@@ -13,9 +13,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
+#include "core/base/monotonic_mutex.h"
 
 namespace quotient::timing {
 namespace {
@@ -80,21 +80,23 @@ class Service : public TimingService {
 
   ~Service() override {
     cancel_.Cancel();
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     ending_ = true;
   }
 
   std::optional<Timing> Find(const kernels::KernelSpec& spec) const override {
     const std::string key = kernels::KernelKey(spec);
-    const absl::ReaderMutexLock lock(&mutex_);
-    const auto found = futures_.find(key);
-    if (found == futures_.end() || !IsReady(found->second)) return store_->Find(key, fingerprint_);
-    return found->second.get();
+    {
+      const MonotonicMutexLock lock(&mutex_);
+      const auto found = futures_.find(key);
+      if (found != futures_.end() && IsReady(found->second)) return found->second.get();
+    }
+    return store_->Find(key, fingerprint_);
   }
 
   std::shared_future<Timing> Get(const kernels::KernelSpec& spec) override {
     std::string key = kernels::KernelKey(spec);
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     const auto found = futures_.find(key);
     if (found != futures_.end() && !HasFailed(found->second)) return found->second;
     const std::optional<Timing> known = store_->Find(key, fingerprint_);
@@ -109,14 +111,14 @@ class Service : public TimingService {
 
   void Wait(const StopCondition& stop) override {
     const absl::Duration step = absl::Milliseconds(20);
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     ++waiting_;
     // Requests are answered in the order of arrival, so later requests of other callers need not be
     // waited for.
     const int64_t wanted = num_requested_;
     const auto done = [this, wanted]()
                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return num_answered_ >= wanted; };
-    while (!stop.ShouldStop() && !mutex_.AwaitWithTimeout(absl::Condition(&done), step)) {
+    while (!stop.ShouldStop() && !mutex_.AwaitFor(done, step)) {
     }
     --waiting_;
   }
@@ -126,7 +128,7 @@ class Service : public TimingService {
   }
 
   int64_t measurements() const override {
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     return measurements_;
   }
 
@@ -145,15 +147,15 @@ class Service : public TimingService {
   // Blocks until there is a batch worth measuring. At the end of the service, answers all queued
   // requests with kFailed and returns an empty batch.
   std::vector<Request> TakeBatch() {
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return ending_ || !queue_.empty();
     };
     const auto enough = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return ending_ || waiting_ > 0 || static_cast<int>(queue_.size()) >= options_.batch_keys;
     };
-    mutex_.Await(absl::Condition(&any));
-    mutex_.AwaitWithTimeout(absl::Condition(&enough), absl::Milliseconds(options_.batch_ms));
+    mutex_.Await(any);
+    mutex_.AwaitFor(enough, absl::Milliseconds(options_.batch_ms));
     if (ending_) {
       for (Request& request : queue_) request.promise.set_value(Timing{});
       num_answered_ += static_cast<int64_t>(queue_.size());
@@ -190,7 +192,7 @@ class Service : public TimingService {
                std::vector<Timing>* timings) {
     std::vector<Request> answered;
     std::vector<Timing> results;
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     for (size_t i = batch->size(); i-- > 0;) {
       if (done[i]) {
         answered.push_back(std::move((*batch)[i]));
@@ -204,7 +206,7 @@ class Service : public TimingService {
   }
 
   bool HasQueue() const {
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     return !queue_.empty();
   }
 
@@ -306,7 +308,7 @@ class Service : public TimingService {
       const bool was_better = known.has_value() && IsBetter(*known, timings[i]);
       batch[i].promise.set_value(was_better ? *known : timings[i]);
     }
-    const absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     measurements_ += static_cast<int64_t>(batch.size());
     num_answered_ += static_cast<int64_t>(batch.size());
   }
@@ -326,7 +328,7 @@ class Service : public TimingService {
   CancelToken cancel_;
   bool has_warned_ = false;  // Whether the last timing could not be stored, which was logged.
 
-  mutable absl::Mutex mutex_;
+  mutable MonotonicMutex mutex_;
   absl::flat_hash_map<std::string, std::shared_future<Timing>> futures_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
   int64_t num_requested_ ABSL_GUARDED_BY(mutex_) = 0;  // Requests ever put into the queue.

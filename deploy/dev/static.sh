@@ -10,8 +10,8 @@
 #   deploy/dev/static.sh --sample N     both, for N seconds: of the last commit's files, then of others in
 #                                       an order that is another one for each commit (.ci/run)
 #
-# The analysis covers the sources that use absl::Mutex or include a header of ours that does: all of
-# them, or those among the named files. What clang-tidy says is advice (.clang-tidy): mend it, or say
+# The analysis covers the sources that use absl::Mutex or MonotonicMutex, or include a header of ours
+# that does: all of them, or those among the named files. What clang-tidy says is advice (.clang-tidy): mend it, or say
 # in the code why not. The exit status is 1 if the analysis finds something or a file cannot be
 # compiled, and 2 if a program is missing or this is not how it is called.
 #
@@ -110,7 +110,7 @@ print("\n".join(line.strip() for line in sys.stdin if line.strip() in known))
 
 # All sources with locks, and one for each header with locks.
 sources_with_locks() {
-  local locks='absl::Mutex|ABSL_(GUARDED_BY|PT_GUARDED_BY|LOCKS_EXCLUDED|EXCLUSIVE_LOCKS_REQUIRED)'
+  local locks='absl::Mutex|MonotonicMutex|ABSL_(GUARDED_BY|PT_GUARDED_BY|LOCKS_EXCLUDED|EXCLUSIVE_LOCKS_REQUIRED)'
   local headers includes
   headers=$(git grep -lE --untracked "$locks" -- 'core/*.h' 'server/*.h' 'client/*.h')
   includes=$(printf '%s\n' "$headers" | sed 's/.*/#include "&"/')

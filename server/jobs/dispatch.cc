@@ -117,7 +117,7 @@ Dispatch::Dispatch(Ledger* ledger, const Clock* clock)
 absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) {
   {
     // Cleared before looking, because a job that arrives in the meantime sets it again.
-    absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     work_ = false;
   }
   std::optional<Claimed> claimed;
@@ -141,7 +141,7 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
   if (claimed.has_value()) {
     os::FaultPoint("claim.committed");
     // There may be more jobs, so the next WaitForWork must not block.
-    absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     work_ = true;
   }
   return claimed;
@@ -160,7 +160,7 @@ absl::StatusOr<std::optional<Job>> Dispatch::NextInTime(Ledger::Edit& edit) {
 }
 
 const QueueHead& Dispatch::Next(const std::vector<QueueHead>& heads) {
-  absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   return fair_share_.Next(heads);
 }
 
@@ -280,16 +280,14 @@ absl::StatusOr<int> Dispatch::RecoverAll(const LastEnd& end) {
 }
 
 void Dispatch::WaitForWork(absl::Duration timeout) {
-  const auto ready = [this] {
-    mutex_.AssertReaderHeld();
-    return work_ || interrupted_;
-  };
-  mutex_.LockWhenWithTimeout(absl::Condition(&ready), timeout);
-  mutex_.Unlock();
+  const MonotonicMutexLock lock(&mutex_);
+  const auto ready = [this]()
+                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return work_ || interrupted_; };
+  mutex_.AwaitFor(ready, timeout);
 }
 
 void Dispatch::Interrupt() {
-  absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   interrupted_ = true;
 }
 
@@ -304,14 +302,14 @@ void Dispatch::Account(const Job& job, const Transition& transition) {
 }
 
 void Dispatch::OnSetAside(const std::string& id, JobState /*state*/) {
-  absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   fair_share_.Ended(id, clock_.NowNs());
   work_ = true;  // Another job may have waited for its end.
 }
 
 void Dispatch::OnTransition(const Job& job, const Transition& transition) {
   {
-    absl::MutexLock lock(&mutex_);
+    const MonotonicMutexLock lock(&mutex_);
     Account(job, transition);
   }
   if (transition.from == JobState::kQueued && transition.to == JobState::kRunning) {
@@ -325,7 +323,7 @@ void Dispatch::OnTransition(const Job& job, const Transition& transition) {
     Log().error("job {}: {}", job.id, std::string(job.error.message()));
   }
   // A job arrives, or one ends for which another one may have waited.
-  absl::MutexLock lock(&mutex_);
+  const MonotonicMutexLock lock(&mutex_);
   work_ = true;
 }
 

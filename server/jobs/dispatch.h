@@ -14,9 +14,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/clock.h"
+#include "core/base/monotonic_mutex.h"
 #include "server/jobs/fair_share.h"
 #include "server/jobs/job.h"
 #include "server/jobs/last_end.h"
@@ -94,7 +94,7 @@ class Dispatch : public JobObserver {
   const Clock& clock_;
   LeaseTable leases_;
 
-  absl::Mutex mutex_;
+  MonotonicMutex mutex_;
   FairShare fair_share_ ABSL_GUARDED_BY(mutex_);
   // Whether jobs may be waiting. Initially true, since the store may hold some.
   bool work_ ABSL_GUARDED_BY(mutex_) = true;

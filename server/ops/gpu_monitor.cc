@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/monotonic_mutex.h"
 
 namespace quotient::ops {
 
@@ -14,7 +14,7 @@ struct GpuMonitor::State {
   explicit State(const Clock* used) : clock(*used) {}
 
   const Clock& clock;
-  absl::Mutex mutex;
+  MonotonicMutex mutex;
   std::vector<GpuSample> samples ABSL_GUARDED_BY(mutex);
   int64_t read_ns ABSL_GUARDED_BY(mutex) = 0;    // When the samples were read.
   bool is_wanted ABSL_GUARDED_BY(mutex) = true;  // Whether newer ones are being read.
@@ -28,16 +28,19 @@ GpuMonitor::GpuMonitor(const std::string& library, const Clock* clock)
   // It is not joined, because it may hang for ever.
   std::thread([state = state_, library] {
     Watch(*state, library);
-    const absl::MutexLock lock(&state->mutex);
+    const MonotonicMutexLock lock(&state->mutex);
     state->has_ended = true;
   }).detach();
 }
 
 GpuMonitor::~GpuMonitor() {
   constexpr absl::Duration kPatience = absl::Seconds(2);
-  const absl::MutexLock lock(&state_->mutex);
+  const MonotonicMutexLock lock(&state_->mutex);
   state_->is_ending = true;
-  state_->mutex.AwaitWithTimeout(absl::Condition(&state_->has_ended), kPatience);
+  const auto has_ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {
+    return state_->has_ended;
+  };
+  state_->mutex.AwaitFor(has_ended, kPatience);
 }
 
 void GpuMonitor::Watch(State& state, const std::string& library) {
@@ -48,13 +51,13 @@ void GpuMonitor::Watch(State& state, const std::string& library) {
   };
   for (;;) {
     {
-      const absl::MutexLock lock(&state.mutex);
-      state.mutex.Await(absl::Condition(&has_work));
+      const MonotonicMutexLock lock(&state.mutex);
+      state.mutex.Await(has_work);
       if (state.is_ending) return;
     }
     const int64_t read_ns = state.clock.NowNs();
     std::vector<GpuSample> samples = nvml->Read();
-    const absl::MutexLock lock(&state.mutex);
+    const MonotonicMutexLock lock(&state.mutex);
     state.samples = std::move(samples);
     state.read_ns = read_ns;
     state.is_wanted = state.is_late = false;
@@ -64,14 +67,14 @@ void GpuMonitor::Watch(State& state, const std::string& library) {
 std::vector<GpuSample> GpuMonitor::Latest() const {
   constexpr absl::Duration kPatience = absl::Milliseconds(200);
   State& state = *state_;
-  const absl::MutexLock lock(&state.mutex);
+  const MonotonicMutexLock lock(&state.mutex);
   const int64_t age_ms = (state.clock.NowNs() - state.read_ns) / 1'000'000;
   if (age_ms >= kLeastMs) state.is_wanted = true;
   const auto is_answered = [&state]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
     return !state.is_wanted || state.has_ended;
   };
   if (state.is_wanted && !std::exchange(state.is_late, true)) {
-    state.mutex.AwaitWithTimeout(absl::Condition(&is_answered), kPatience);
+    state.mutex.AwaitFor(is_answered, kPatience);
   }
   return state.is_wanted ? std::vector<GpuSample>() : state.samples;
 }

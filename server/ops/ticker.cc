@@ -20,7 +20,7 @@ void Ticker::Run() {
   }
   for (;;) {
     const int64_t next_ns = *std::min_element(due_ns.begin(), due_ns.end());
-    if (stop_.AwaitFor(next_ns - clock.NowNs())) return;
+    if (stop_.AwaitFor(absl::Nanoseconds(next_ns - clock.NowNs()))) return;
     for (size_t i = 0; i < tasks_.size(); ++i) {
       if (clock.NowNs() < due_ns[i]) continue;
       tasks_[i].run();

@@ -21,7 +21,7 @@ bool LeaseKeeper::Stop() {
 
 void LeaseKeeper::Run() {
   while (RenewOnce()) {
-    if (stop_.AwaitFor(absl::ToInt64Nanoseconds(interval_))) return;
+    if (stop_.AwaitFor(interval_)) return;
   }
 }
 

@@ -74,12 +74,12 @@ void WorkerPool::Stop() {
 }
 
 void WorkerPool::BeginStop() {
+  // Comes first, so that a job that is registered after the loop is cancelled, too.
+  stop_.Set();
   {
     absl::MutexLock lock(&mutex_);
-    stopping_ = true;
     for (const auto& [token, job_id] : running_) token->Cancel();
   }
-  stop_.Set();
   dependencies_.dispatch->Interrupt();
 }
 
@@ -112,10 +112,10 @@ void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& tran
 
 void WorkerPool::Work(int number) {
   const std::string name = absl::StrCat("worker ", number);
-  while (!stopping()) {
+  while (!stop_.is_set()) {
     if (const absl::Duration closed = dependencies_.storage->Closed();
         closed > absl::ZeroDuration()) {
-      Pause(closed);
+      stop_.AwaitFor(closed);
       continue;
     }
     const absl::StatusOr<std::optional<jobs::Claimed>> claimed =
@@ -149,7 +149,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   const bool ours = keeper.Stop();
   Unregister(&token);
   const double seconds = dependencies_.clock->SecondsSince(start_ns);
-  if (stopping() && absl::IsCancelled(result.status())) {
+  if (stop_.is_set() && absl::IsCancelled(result.status())) {
     Log().info("job {}: handed back to the queue after {:.1f} s", job.id, seconds);
   } else {
     LogOutcome(job.id, result.status(), seconds);
@@ -175,7 +175,7 @@ void WorkerPool::WriteOutcome(const jobs::Claimed& claimed,
     // Comes first, too: the job is claimed again after a pause, and goes on from its checkpoint.
     dependencies_.storage->Failed(result.status(), claimed.job.spec.model.TotalBytes());
     WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "storage_down"); });
-  } else if (stopping() && absl::IsCancelled(result.status())) {
+  } else if (stop_.is_set() && absl::IsCancelled(result.status())) {
     WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "drained"); });
   } else if (WriteWithRetry(lease, [&] { return dispatch.Finish(lease, result); }) && result.ok()) {
     dependencies_.storage->Stored();
@@ -193,7 +193,7 @@ bool WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl
     }
     dependencies_.storage->Failed(Annotate(status, absl::StrCat("job ", lease.job_id)), 0);
     // If the pool stops, the next process takes the job up again, and the attempt does not count.
-    if (Pause(pause)) return false;
+    if (stop_.AwaitFor(pause)) return false;
     pause = std::min(2 * pause, kLongestRetry);
     dependencies_.dispatch->Renew(lease).IgnoreError();
   }
@@ -202,21 +202,12 @@ bool WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl
 void WorkerPool::Register(CancelToken* token, const std::string& job_id) {
   absl::MutexLock lock(&mutex_);
   running_[token] = job_id;
-  if (stopping_) token->Cancel();
+  if (stop_.is_set()) token->Cancel();
 }
 
 void WorkerPool::Unregister(CancelToken* token) {
   absl::MutexLock lock(&mutex_);
   running_.erase(token);
-}
-
-bool WorkerPool::stopping() const {
-  absl::MutexLock lock(&mutex_);
-  return stopping_;
-}
-
-bool WorkerPool::Pause(absl::Duration duration) {
-  return stop_.AwaitFor(absl::ToInt64Nanoseconds(duration));
 }
 
 }  // namespace quotient::worker

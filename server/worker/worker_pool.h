@@ -81,16 +81,12 @@ class WorkerPool : public jobs::JobObserver {
   bool WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write);
   void Register(CancelToken* token, const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Unregister(CancelToken* token) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool stopping() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sleeps. Returns true at once if the pool is stopping.
-  bool Pause(absl::Duration duration) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const PoolSettings settings_;
   const Dependencies dependencies_;
 
-  StopSignal stop_;  // Set a moment after stopping_.
+  StopSignal stop_;  // Whether the pool is stopping.
   mutable absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   // Job id of each run in progress. Two runs can have the same job for a while, until the one that
   // has lost the lease notices it.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/time/clock.h"
+#include "core/base/clock.h"
 
 namespace quotient::kernels::cuda {
 namespace {
@@ -20,21 +20,21 @@ constexpr int kLocked = 40;
 
 }  // namespace
 
-GpuClock::Look GpuClock::At(absl::Time now) {
+GpuClock::Look GpuClock::At(int64_t now_ns) {
   const absl::MutexLock lock(&mutex_);
-  if (now - asked_ >= kInterval) {
+  if (!asked_ns_.has_value() || now_ns - *asked_ns_ >= kIntervalNs) {
     const int mhz = gpu_.ClockMhz();
     const bool is_same = std::abs(mhz - mhz_) <= kSame * mhz_;
     looks_at_this_clock_ = is_same ? looks_at_this_clock_ + 1 : 1;
     mhz_ = mhz;
-    asked_ = now;
+    asked_ns_ = now_ns;
   }
   const double highest_mhz = gpu_.facts().max_clock_khz / 1000.0;
   return {mhz_, mhz_ == 0 || mhz_ >= kAwake * highest_mhz || looks_at_this_clock_ >= kLocked};
 }
 
 DeviceReading ClockWatch::Judge(const Reading& reading) {
-  const GpuClock::Look look = clock_.At(absl::Now());
+  const GpuClock::Look look = clock_.At(Clock::System().NowNs());
   fastest_mhz_ = std::max(fastest_mhz_, look.mhz);
   return {reading.us, look.is_awake && look.mhz >= (1 - kSame) * fastest_mhz_};
 }

@@ -3,9 +3,11 @@
 // Distinguishes replays at the usual clock from those that were throttled or ran before the GPU was
 // awake.
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/cuda/interface/gpu.h"
 
@@ -22,15 +24,15 @@ class GpuClock {
 
   explicit GpuClock(Gpu* gpu) : gpu_(*gpu) {}
 
-  // The clock at `now`, or up to kInterval earlier.
-  Look At(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The clock at `now_ns` of the monotonic time, or up to kIntervalNs earlier.
+  Look At(int64_t now_ns) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  static constexpr absl::Duration kInterval = absl::Milliseconds(5);
+  static constexpr int64_t kIntervalNs = 5'000'000;
 
  private:
   Gpu& gpu_;
   absl::Mutex mutex_;
-  absl::Time asked_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  std::optional<int64_t> asked_ns_ ABSL_GUARDED_BY(mutex_);
   int mhz_ ABSL_GUARDED_BY(mutex_) = 0;
   int looks_at_this_clock_ ABSL_GUARDED_BY(mutex_) = 0;  // In a row.
 };

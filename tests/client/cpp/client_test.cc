@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <limits>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "proto/wire/digest.h"
 #include "server/rpc/status.h"
 #include "tests/server/support/in_process_server.h"
+#include "tests/support/clock_set_back.h"
 
 namespace quotient::client {
 namespace {
@@ -304,6 +306,16 @@ TEST(RetryTest, OnlyUnavailableIsRepeatedAndOnlyForSoLong) {
   }
   interrupt.Trigger();
   EXPECT_FALSE(Retry(absl::Hours(1), &interrupt).Again(absl::UnavailableError("")));
+}
+
+TEST(RetryTest, PatienceIsNoLongerIfTheMachinesClockIsSetBack) {
+  Interrupt interrupt;
+  std::optional<Retry> retry;
+  EXPECT_TRUE(testing::IgnoresClockSetBack([&] {
+    retry.emplace(absl::Milliseconds(1), &interrupt);
+    retry->Again(absl::UnavailableError(""));
+  }));
+  EXPECT_FALSE(retry->Again(absl::UnavailableError(""))) << "the clock was set back meanwhile";
 }
 
 TEST(InterruptTest, HandlersRunOnceAndNotAfterTheirEnd) {

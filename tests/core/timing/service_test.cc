@@ -9,7 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "tests/core/timing/scripted.h"
+#include "tests/support/clock_set_back.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::timing {
@@ -199,6 +201,19 @@ TEST_F(ServiceTest, OthersGiveWayOnlyIfKernelsNeedQuiet) {
     service->GiveWay({});  // Nothing is measured any more.
     service = nullptr;
   }
+}
+
+TEST_F(ServiceTest, WaitsTakeNoLongerIfTheMachinesClockIsSetBack) {
+  const auto service = Service({.batch_ms = 1});
+  EXPECT_TRUE(testing::IgnoresClockSetBack([&] { service->Get(Relu(10)).wait(); }));
+  absl::Notification released;
+  std::jthread other([&] { lane_.Run([&] { released.WaitForNotification(); }); });
+  const auto late = service->Get(Relu(20));
+  const int64_t soon_ns = Clock::System().NowNs() + 1'000'000;
+  EXPECT_TRUE(testing::IgnoresClockSetBack(
+      [&] { service->Wait(StopCondition(nullptr, Clock::System(), soon_ns)); }));
+  released.Notify();
+  late.wait();
 }
 
 TEST_F(ServiceTest, FindAsksForNothing) {

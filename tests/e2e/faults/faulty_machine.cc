@@ -185,9 +185,8 @@ int unlink(const char* path) noexcept {
 
 }  // extern "C"
 
-// What the server reads of the machine's clock comes through here (core/base/clock.cc). Waits of
-// absl::Mutex do not: they are by that clock, too, and take longer if it is set back meanwhile. So
-// what must not wait for longer uses StopSignal (core/base/stop_signal.h).
+// What the server reads of the machine's clock comes through here (core/base/clock.cc). Its waits
+// are by the monotonic clock (tests/lint/waits.py).
 std::chrono::system_clock::time_point std::chrono::system_clock::now() noexcept {
   timespec time;
   clock_gettime(CLOCK_REALTIME, &time);

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/server/support/queue_fixture.h"
+#include "tests/support/clock_set_back.h"
 #include "tests/support/log_capture.h"
 
 namespace quotient::jobs {
@@ -296,6 +297,12 @@ TEST_F(DispatchTest, WaitingEndsWhenAJobArrives) {
   std::thread waiter([this] { dispatch_->WaitForWork(absl::InfiniteDuration()); });
   MustSubmit(Request("a"));
   waiter.join();
+}
+
+TEST_F(DispatchTest, WaitingTakesNoLongerIfTheMachinesClockIsSetBack) {
+  ASSERT_OK(dispatch_->Claim("test"));
+  EXPECT_TRUE(
+      testing::IgnoresClockSetBack([this] { dispatch_->WaitForWork(absl::Milliseconds(1)); }));
 }
 
 TEST_F(DispatchTest, WaitingEndsWhenInterrupted) {

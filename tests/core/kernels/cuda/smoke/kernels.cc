@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/attention.h"
@@ -128,7 +129,7 @@ absl::StatusOr<double> FastestUs(const KernelSpec& spec, const std::vector<Prepa
       if (!kernel->reading()->clean) absl::StrAppend(name, " (at a low clock)");
     }
   }
-  absl::StrAppend(name, " at ", clock.At(absl::Now()).mhz, " MHz");
+  absl::StrAppend(name, " at ", clock.At(Clock::System().NowNs()).mhz, " MHz");
   return fastest;
 }
 
