@@ -46,12 +46,15 @@ absl::StatusOr<std::vector<uint32_t>> NeededRewrites::Make(std::span<const uint3
       const SearchHistory::Rewrite& rewrite = history_.rewrite(numbers[next]);
       QUOTIENT_RETURN_IF_ERROR(Find(rewrite, &pending[next]));
       if (pending[next].described.has_value() || next == i) continue;
-      if (++pending[next].trials < kMostTrials || !rewrite.matches) missing.push_back(next);
+      if (rewrite.matches && ++pending[next].trials == kMostTrials) continue;
+      missing.push_back(next);
     }
     wanted = std::move(missing);
     QUOTIENT_ASSIGN_OR_RETURN(const bool matches,
                               MakeOne(history_.rewrite(numbers[i]), &pending[i]));
     if (!matches) failed.push_back(numbers[i]);
+    // It may have matched between its last trial and now.
+    if (!matches && pending[i].trials == kMostTrials) budget_.NoteCut();
     pending[i] = {};
   }
   return failed;

@@ -33,8 +33,8 @@ class NeededRewrites {
   // Makes the rewrites of these numbers, in their order, so that e-nodes have the same order as in
   // the search. The match of each is looked for as soon as what it rests on is there, and again
   // later, because a rule may not match any more when there is more. Those that never match are
-  // made as well, as far as that is possible, and returned. Fails as StepBudget::Check. To be
-  // called once.
+  // made as well, as far as that is possible, and returned; if one of them was not looked for to
+  // the end, the budget notes a cut. Fails as StepBudget::Check. To be called once.
   absl::StatusOr<std::vector<uint32_t>> Make(std::span<const uint32_t> numbers);
 
   const ReplayEGraph& replay() const { return *replay_; }
@@ -50,7 +50,7 @@ class NeededRewrites {
   struct Pending {
     std::optional<egraph::Match> match;  // Nullopt while an e-node of the match is missing.
     std::optional<Rewrite> described;    // Nullopt while the rule has not had the match.
-    int trials = 0;                      // How often the match was looked for.
+    int trials = 0;                      // How often the match was looked for, if that is bounded.
   };
 
   std::vector<std::vector<size_t>> ReadyAt(std::span<const uint32_t> numbers) const;

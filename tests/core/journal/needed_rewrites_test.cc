@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/core/journal/three_rewrites.h"
 #include "tests/support/status_matchers.h"
 
@@ -49,6 +51,45 @@ TEST_F(NeededRewritesTest, RewritesAreMadeWithoutThoseThatTheyDoNotNeed) {
 TEST_F(NeededRewritesTest, ThoseThatDoNotMatchAreReturned) {
   EXPECT_THAT(needed_->Make(std::vector<uint32_t>{0, 2}).value(), ElementsAre(2));
   EXPECT_EQ(needed_->TakeRewrites().size(), 1u);
+}
+
+// Whoever derives a journal then does not call it a defect.
+TEST(NeededRewritesLimitTest, AMatchThatWasNotLookedForToTheEndIsACut) {
+  constexpr int kOthers = 60;
+  std::string text = "graph g {\n  input x: float32[2]\n";
+  std::string outputs = "b";
+  for (int i = 0; i < kOthers; ++i) {
+    absl::StrAppend(&text, "  input y", i, ": float32[2]\n  c", i, " = Neg(y", i, ")\n  d", i,
+                    " = Neg(c", i, ")\n");
+    absl::StrAppend(&outputs, ", d", i);
+  }
+  absl::StrAppend(&text, "  a = Neg(x)\n  b = Abs(a)\n  output ", outputs, "\n}");
+  RecordedSearch search(text,
+                        "neg-neg: Neg(Neg(?x)) => ?x\n"
+                        "abs-neg: Abs(Neg(?x)) => Abs(?x)\n"
+                        "abs-max: Abs(?x) => Max(?x, Neg(?x))\n");
+  for (const egraph::Match& match : search.MatchesOf("neg-neg")) search.Apply("neg-neg", match);
+  ASSERT_TRUE(search.Apply("abs-neg"));
+  for (const egraph::Match& match : search.MatchesOf("abs-max")) {
+    if (match.classes[1] == search.egraph().class_of(search.ENodeOf("x"))) {
+      search.Apply("abs-max", match);
+    }
+  }
+  const Selected selected = search.selected();
+  for (const int others : {3, kOthers}) {
+    StepBudget budget{StopCondition()};
+    ASSERT_OK_AND_ASSIGN(const auto history,
+                         SearchHistory::Make(selected, search.graph(), search.settings(), &budget));
+    ASSERT_EQ(history->num_rewrites(), kOthers + 2);
+    ASSERT_OK_AND_ASSIGN(const auto needed,
+                         NeededRewrites::Begin(*history, search.graph(), search.graph(),
+                                               search.settings(), &budget));
+    std::vector<uint32_t> numbers(others);
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    numbers.push_back(kOthers + 1);  // Without the one that it rests on.
+    EXPECT_THAT(needed->Make(numbers).value(), ElementsAre(kOthers + 1));
+    EXPECT_EQ(budget.was_cut(), others == kOthers);
+  }
 }
 
 // It is independent of the others, so it matches from the beginning.

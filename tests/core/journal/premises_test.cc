@@ -78,19 +78,23 @@ TEST_F(PremisesTest, ConstantsOfAMatchBelongToIt) {
   EXPECT_THAT(premises.equalities(), Contains(Equality(one, one)));
 }
 
-// Only the e-node around which it was found is known of such a match.
-TEST_F(PremisesTest, ARuleThatIsNoPatternRestsOnWhatItLikelyRead) {
-  const RecordedSearch search(R"(graph g {
+// Only the e-node around which it was found is known of such a match. That reads d, and the rule
+// has read the inner Concat, which is equal to d.
+TEST_F(PremisesTest, ASiteRuleRestsOnWhatItLikelyRead) {
+  RecordedSearch search(R"(graph g {
     input x: float32[2]
     input y: float32[2]
     a = Concat(x, y) {axis=0}
-    b = Concat(a, x) {axis=0}
+    c = Neg(a)
+    d = Neg(c)
+    b = Concat(d, x) {axis=0}
     output b
   })");
+  ASSERT_TRUE(search.Apply("neg-neg"));
   const Premises premises = Of(search, "concat-concat", search.MatchesOf("concat-concat").at(0));
   EXPECT_TRUE(premises.matches());
-  const ENodeId a = search.ENodeOf("a"), b = search.ENodeOf("b");
-  EXPECT_THAT(premises.equalities(), IsSupersetOf({Equality(a, a), Equality(b, b)}));
+  const ENodeId a = search.ENodeOf("a"), b = search.ENodeOf("b"), d = search.ENodeOf("d");
+  EXPECT_THAT(premises.equalities(), IsSupersetOf({Equality(a, d), Equality(b, b)}));
 }
 
 }  // namespace

@@ -64,6 +64,49 @@ TEST_F(SearchHistoryTest, ARewriteCanBeTakenToRestOnMore) {
   EXPECT_THAT(RewritesForLastENode(), ElementsAre(1, 2));
 }
 
+// Each of the rewrites before the last one is one that a wider dependence takes in.
+TEST(DependenceTest, EachStepTakesInMoreOfWhatWasChangedBefore) {
+  RecordedSearch search(R"(graph g {
+    input x: float32[2]
+    input y: float32[2]
+    m = Neg(x)
+    b = Abs(x)
+    n = Neg(b)
+    c = Neg(y)
+    d = Neg(c)
+    output m, n, d
+  })",
+                        R"(
+neg-neg: Neg(Neg(?x)) => ?x
+neg-abs: Neg(Abs(?x)) => Min(?x, Neg(?x))
+abs-neg: Abs(?x) => Abs(Neg(?x))
+abs-max: Abs(?x) => Max(?x, Neg(?x))
+)");
+  ASSERT_TRUE(search.Apply("neg-neg"));  // In other classes.
+  ASSERT_TRUE(search.Apply("neg-abs"));  // In the class of n, which reads that of b.
+  ASSERT_TRUE(search.Apply("abs-neg"));  // In the class of b.
+  for (const egraph::Match& match : search.MatchesOf("abs-max")) {
+    if (match.classes[1] == search.egraph().class_of(search.ENodeOf("x"))) {
+      ASSERT_TRUE(search.Apply("abs-max", match));
+    }
+  }
+  const Selected selected = search.selected();
+  StepBudget budget{StopCondition()};
+  ASSERT_OK_AND_ASSIGN(const auto history,
+                       SearchHistory::Make(selected, search.graph(), search.settings(), &budget));
+  ASSERT_EQ(history->num_rewrites(), 4u);
+  const ENodeId last(history->replay().graph().enode_bound() - 1);
+  const Equality itself(last, last);
+  const auto needed = [&](Dependence dependence) {
+    history->SetDependence(3, dependence);
+    return history->reasons().RewritesFor(std::span(&itself, 1), &budget);
+  };
+  EXPECT_THAT(needed(Dependence::kPremises), ElementsAre(3));
+  EXPECT_THAT(needed(Dependence::kClasses), ElementsAre(2, 3));
+  EXPECT_THAT(needed(Dependence::kNeighbourClasses), ElementsAre(1, 2, 3));
+  EXPECT_THAT(needed(Dependence::kAllEarlier), ElementsAre(0, 1, 2, 3));
+}
+
 TEST_F(SearchHistoryTest, EndsWhenItsBudgetIsOver) {
   StepBudget few(StopCondition(), budget_.taken() / 2);
   EXPECT_THAT(SearchHistory::Make(selected_, search_.graph(), search_.settings(), &few).status(),
