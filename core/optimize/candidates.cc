@@ -19,6 +19,12 @@
 namespace quotient::optimize {
 namespace {
 
+// A search that is told to finish ends as if its time were up.
+std::string WhyEnded(StopReason reason, const StopCondition& stop) {
+  const bool is_stopped = reason == StopReason::kDeadline && stop.finishing();
+  return is_stopped ? "stopped" : std::string(StopReasonName(reason));
+}
+
 class Searcher {
  public:
   Searcher(const Options& options, const SearchSettings& settings, cost::CostModel& model,
@@ -86,7 +92,7 @@ class Searcher {
     result_.figures.iterations = outcome.iterations;
     result_.figures.enodes = workspace_->graph().num_enodes();
     result_.figures.eclasses = workspace_->graph().num_classes();
-    result_.figures.stop_reason = std::string(StopReasonName(outcome.reason));
+    result_.figures.stop_reason = WhyEnded(outcome.reason, task.stop);
     result_.figures.simulations = outcome.simulations;
     result_.figures.states = outcome.states;
     result_.figures.resumed = {outcome.resumed.times, outcome.resumed.simulations,

@@ -57,6 +57,7 @@ TEST_F(FinishEarlyTest, AJobThatIsToldToFinishHasAResult) {
       ASSERT_TRUE(result.ok()) << result.status();
       EXPECT_TRUE(result->finished_early);
       EXPECT_THAT(result->report.notes, Contains(HasSubstr("told to finish")));
+      EXPECT_EQ(result->report.search.stop_reason, "stopped");
       EXPECT_TRUE(onnx::Read(result->files.model, {}, onnx::Limits(), nullptr).ok());
     }
   }
