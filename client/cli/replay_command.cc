@@ -63,7 +63,7 @@ absl::StatusOr<v1::ReplayJournalResponse> ReplayOnServer(const Settings& setting
                                                          client::Interrupt* interrupt) {
   if (!settings.output.empty()) {
     return MakeError(Reason::kOptionInvalid,
-                     "-o: a server makes no second copy; see 'quotient result'");
+                     "-o: only with MODEL and JOURNAL; 'quotient result' gets the result of a job");
   }
   QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
   v1::ReplayJournalRequest request;

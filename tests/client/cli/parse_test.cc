@@ -307,9 +307,10 @@ TEST(HelpTest, EachDeviceIsALine) {
   }
 }
 
-TEST(HelpTest, SaysWhatSubmitDoesWithOutput) {
+TEST(HelpTest, SaysWhatCommandsDoWithOutput) {
   EXPECT_THAT(CommandHelp(*FindCommand("submit")), HasSubstr("writes no file"));
   EXPECT_THAT(CommandHelp(*FindCommand("optimize")), HasSubstr("where the optimized model goes"));
+  EXPECT_THAT(CommandHelp(*FindCommand("replay")), HasSubstr("not with JOB"));
 }
 
 TEST(OptionTableTest, OffersTheStatesThatJobsHave) {
