@@ -1,5 +1,5 @@
-# Stages: deps (what install.sh installs), build, test, runtime. The last one is what
-# `docker build .` makes; it takes the programs that the test stage has tested.
+# Stages: deps (what install.sh installs), build, test, package (deploy/package.sh), runtime. The last one is
+# what `docker build .` makes; it has the Debian package of the programs that the test stage has tested.
 
 FROM debian:12.11-slim AS deps
 WORKDIR /src
@@ -12,22 +12,33 @@ COPY . .
 RUN cmake --preset release && cmake --build --preset release
 
 FROM build AS test
-RUN QUOTIENT_PRESET=release tests/run.sh && \
-    cmake --install build/release --prefix /opt/quotient --strip
+RUN QUOTIENT_PRESET=release tests/run.sh
+
+FROM test AS package
+# The time that files have in the packages, in seconds since 1970.
+ARG SOURCE_DATE_EPOCH
+RUN deploy/package.sh --build build/release --output /packages
 
 FROM debian:12.11-slim AS runtime
-COPY deploy/setup /tmp/setup
-# A new volume has the files of this home, and quotient-restore wants one without any.
-RUN /tmp/setup/install.sh --runtime && \
-    rm -rf /tmp/setup /var/lib/apt/lists/* && \
+LABEL org.opencontainers.image.title="Quotient" \
+      org.opencontainers.image.description="Makes ONNX models faster, and proves it" \
+      org.opencontainers.image.version="0.3.0" \
+      org.opencontainers.image.licenses="Apache-2.0"
+# sqlite3 is for quotient-backup and quotient-restore. A new volume has the files of this home, and
+# quotient-restore wants one without any.
+# hadolint ignore=DL3008
+RUN --mount=type=bind,from=package,source=/packages,target=/packages \
+    apt-get -qq update && \
+    apt-get -qq install -y --no-install-recommends /packages/quotient_*_amd64.deb sqlite3 && \
+    rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log && \
     useradd --system --uid 10001 --home-dir /var/lib/quotient --create-home --skel /dev/null quotient
-COPY --from=test /opt/quotient /opt/quotient
-COPY LICENSE /opt/quotient/
-ENV PATH=/opt/quotient/bin:$PATH
 USER 10001
 VOLUME /var/lib/quotient
 # gRPC; metrics and probes.
 EXPOSE 8980 9464
+# That the server answers; a server that is not ready needs no new container.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
+  CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9464 && printf 'GET /livez HTTP/1.0\\r\\n\\r\\n' >&3 && read -r answer <&3 && [[ $answer == *' 200 '* ]]"]
 ENTRYPOINT ["quotientd"]
 # What is published of the two ports is decided by who runs the container.
 CMD ["--listen", "0.0.0.0:8980", "--allow-remote", "--metrics-listen", "0.0.0.0:9464", \

@@ -16,7 +16,7 @@
 #   4. times of kernels and statistics of rules, which a server can do without, as are checkpoints
 #
 # Left out: uploads that were not finished, damaged files, and code that was compiled for GPUs.
-# restore.sh has the other half. Exit status: 0 if the archive is whole, and else 1.
+# quotient-restore has the other half. Exit status: 0 if the archive is whole, and else 1.
 set -euo pipefail
 
 say() { printf 'quotient-backup: %s\n' "$*" >&2; }
@@ -25,6 +25,10 @@ fail() {
   exit 1
 }
 
+if [ "${1:-}" = --help ]; then
+  sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+  exit
+fi
 if [ $# -lt 1 ] || [ $# -gt 2 ] || [ -t 1 ]; then
   fail 'usage: quotient-backup DATA-DIR [ROOM] > FILE.tar'
 fi

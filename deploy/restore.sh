@@ -18,6 +18,10 @@ fail() {
   exit 1
 }
 
+if [ "${1:-}" = --help ]; then
+  sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+  exit
+fi
 leaves_out=false
 if [ "${1:-}" = --without-damaged ]; then
   leaves_out=true

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Installs what Quotient needs and this machine lacks, and nothing else. Debian 12.
 #
-#   deploy/setup/install.sh [--with-tests] [--with-fuzz] [--with-dev]
-#   deploy/setup/install.sh --runtime
+#   deploy/setup/install.sh [--with-tests] [--with-fuzz] [--with-dev] [--with-package]
 #
 #   --with-tests   also Prometheus, ONNX Runtime for Python and others that only the tests use
 #   --with-fuzz    also clang 14 for the presets clang and fuzz
 #   --with-dev     also the tools that deploy/dev uses: clang-format, clang-tidy, shellcheck
-#   --runtime      only the packages that built programs load; nothing to build with
+#   --with-package also what deploy/package.sh uses; so does --with-tests
 #
 # Debian packages go into the system (with sudo, unless run by root). All else goes under build/deps:
 #
@@ -36,16 +35,16 @@ python=${QUOTIENT_BASE_PYTHON:-/usr/bin/python3}
 
 say() { printf 'install: %s\n' "$*" >&2; }
 
-with_tests='' with_fuzz='' with_dev='' runtime=''
+with_tests='' with_fuzz='' with_dev='' with_package=''
 for arg in "$@"; do
   case $arg in
     --with-tests) with_tests=1 ;;
     --with-fuzz) with_fuzz=1 ;;
     --with-dev) with_dev=1 ;;
-    --runtime) runtime=1 ;;
+    --with-package) with_package=1 ;;
     *)
       say "unknown argument $arg"
-      sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+      sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
       exit 2
       ;;
   esac
@@ -162,14 +161,9 @@ download_the_rest() {
   fi
 }
 
-if [ -n "$runtime" ]; then
-  install_packages "$setup/packages-runtime.txt"
-  say 'all packages of the run time are in place'
-  exit
-fi
-
 lists=("$setup/packages.txt")
 if [ -n "$with_tests" ]; then lists+=("$setup/packages-tests.txt"); fi
+if [ -n "$with_tests$with_package" ]; then lists+=("$setup/packages-package.txt"); fi
 if [ -n "$with_fuzz" ]; then lists+=("$setup/packages-fuzz.txt"); fi
 if [ -n "$with_dev" ]; then lists+=("$setup/packages-dev.txt"); fi
 

@@ -1,0 +1,270 @@
+"""Packages that deploy/package.sh makes of this build: what is in them, that the archive runs from another folder,
+and that the same build gives the same bytes.
+
+    package_test.py BUILD
+"""
+
+import gzip
+import hashlib
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+
+import jsonschema
+import referencing
+import referencing.jsonschema
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/e2e"))
+import harness  # noqa: E402
+import models  # noqa: E402
+
+# A machine has these with glibc; a package must not bring them.
+GLIBC = re.compile(r"(linux-vdso|ld-linux-x86-64|lib(c|m|dl|pthread|rt|resolv|mvec|anl|util))\.so")
+PROGRAMS = ["quotient", "quotient-backup", "quotient-job", "quotient-ort", "quotient-restore", "quotientd"]
+
+
+def run(*command, **options):
+    ran = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False,
+                         timeout=harness.PATIENCE_SECONDS, **options)
+    if ran.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}\n{ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+def bill_validator():
+    """A validator by the schemas of CycloneDX, which refer to one another by the names of their files."""
+    (package,) = importlib.util.find_spec("cyclonedx").submodule_search_locations
+    folder = pathlib.Path(package) / "schema/_res"
+    registry = referencing.Registry(
+        retrieve=lambda uri: referencing.Resource.from_contents(
+            json.loads((folder / uri.rpartition("/")[2]).read_text()), referencing.jsonschema.DRAFT7))
+    schema = json.loads((folder / "bom-1.6.SNAPSHOT.schema.json").read_text())
+    return jsonschema.Draft7Validator(schema, registry=registry, format_checker=jsonschema.FormatChecker())
+
+
+def make_packages(output):
+    run(ROOT / "deploy/package.sh", "--build", BUILD, "--output", output, "--quick",
+        env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
+
+
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.packages = cls.folder / "packages"
+        make_packages(cls.packages)
+        (archive,) = (path for path in cls.packages.glob("quotient-*.tar.gz") if "cuda" not in path.name)
+        cls.version = re.fullmatch(r"quotient-(\d+\.\d+\.\d+)-linux-x86_64\.tar\.gz", archive.name)[1]
+        # A name with a space: a folder is the user's.
+        cls.place = cls.folder / "any folder"
+        with tarfile.open(archive) as tar:
+            cls.members = tar.getmembers()
+        cls.place.mkdir()
+        run("tar", "-xzf", archive, "-C", cls.place)
+        (cls.prefix,) = cls.place.iterdir()
+        # What another machine has: neither this build nor its libraries.
+        cls.env = {"PATH": "/usr/bin:/bin", "HOME": str(cls.folder), "LANG": "C.UTF-8"}
+
+    def debian(self, name):
+        return self.packages / f"{name}_{self.version}_amd64.deb"
+
+    def unpacked(self, name):
+        tree = self.folder / name
+        if not tree.exists():
+            run("dpkg-deb", "--extract", self.debian(name), tree)
+        return tree
+
+    def libraries_of(self, file, env=None):
+        """What the dynamic linker loads for a program: name to path."""
+        lines = run("ldd", file, env=env or self.env).splitlines()
+        return {line.split()[0]: line.partition("=> ")[2].rpartition(" (")[0] for line in lines if "=>" in line}
+
+    def with_plugin(self):
+        return (BUILD / "bin/libquotient_cuda.so").exists()
+
+    def test_same_build_gives_same_bytes(self):
+        again = self.folder / "again"
+        make_packages(again)
+        sums = (self.packages / "SHA256SUMS").read_text()
+        self.assertEqual(sums, (again / "SHA256SUMS").read_text())
+        for line in sums.splitlines():
+            digest, name = line.split()
+            self.assertEqual(digest, hashlib.sha256((self.packages / name).read_bytes()).hexdigest())
+        shutil.rmtree(again)
+
+    def test_what_there_is(self):
+        expected = {f"quotient-{self.version}-linux-x86_64.tar.gz", f"quotient_{self.version}_amd64.deb",
+                    f"libquotient-dev_{self.version}_amd64.deb", "SHA256SUMS"}
+        if self.with_plugin():
+            expected |= {f"quotient-cuda-{self.version}-linux-x86_64.tar.gz", f"quotient-cuda_{self.version}_amd64.deb"}
+        self.assertEqual(expected, {path.name for path in self.packages.iterdir()})
+        self.assertEqual(PROGRAMS, sorted(path.name for path in (self.prefix / "bin").iterdir()))
+
+    def test_archive_is_not_of_this_machine(self):
+        self.assertEqual({(0, 0)}, {(member.uid, member.gid) for member in self.members})
+        self.assertEqual({1700000000}, {member.mtime for member in self.members})
+        self.assertEqual({0o644, 0o755}, {member.mode & 0o7777 for member in self.members})
+        self.assertEqual([], [member.name for member in self.members if member.issym() or member.islnk()])
+
+    def test_archive_brings_all_but_glibc(self):
+        for program in ("quotient", "quotientd", "quotient-job", "quotient-ort"):
+            for name, path in self.libraries_of(self.prefix / "bin" / program).items():
+                if not GLIBC.match(name):
+                    self.assertTrue(path.startswith(str(self.prefix)), f"{program} loads {name} from {path}")
+        self.assertEqual([], [path.name for path in (self.prefix / "lib").iterdir() if GLIBC.match(path.name)])
+
+    def test_archive_wants_no_newer_glibc_than_the_page_says(self):
+        page = (ROOT / "deploy/README.md").read_text()
+        promised = tuple(map(int, re.search(r"glibc (\d+)\.(\d+) or newer", page).groups()))
+        files = [*(self.prefix / "bin").iterdir(), *(self.prefix / "lib").glob("*.so*")]
+        wanted = {tuple(map(int, version)) for file in files if file.read_bytes()[:4] == b"\x7fELF"
+                  for version in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", run("readelf", "--version-info", "--wide", file))}
+        self.assertLessEqual(max(wanted), promised)
+
+    def test_archive_optimizes_alone(self):
+        model = self.folder / "model.onnx"
+        models.onnx.save(models.conv_bn_relu(), model)
+        for device in ("cpu", "onnxruntime"):
+            with self.subTest(device):
+                table = run(self.prefix / "bin/quotient", "optimize", model, "-o", self.folder / "out.onnx", "--local",
+                            "--budget", "4s", "--device", device, env=self.env)
+                self.assertIn("Measured on: ", table)
+        self.assertIn(f"quotient {self.version}", run(self.prefix / "bin/quotient", "--version", env=self.env))
+
+    def test_archive_serves(self):
+        address = self.folder / "address"
+        with subprocess.Popen([self.prefix / "bin/quotientd", "--listen", "127.0.0.1:0", "--port-file", address,
+                               "--data-dir", self.folder / "data"], env=self.env, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, preexec_fn=harness.die_with_parent) as server:
+            try:
+                deadline = time.monotonic() + harness.PATIENCE_SECONDS
+                while not address.exists():
+                    self.assertIsNone(server.poll())
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.02)
+                model = self.folder / "served.onnx"
+                models.onnx.save(models.conv_bn_relu(blocks=2), model)
+                table = run(self.prefix / "bin/quotient", "optimize", model, "-o", self.folder / "served.out.onnx",
+                            "--server", address.read_text().strip(), "--device", "model:h200", env=self.env)
+                self.assertIn("model:h200", table)
+            finally:
+                server.terminate()
+
+    def test_debian_package_depends_on_what_it_loads(self):
+        fields = run("dpkg-deb", "--field", self.debian("quotient"))
+        for package in ("libgrpc++1.51", "libprotobuf32", "libabsl20220623", "libsqlite3-0", "libseccomp2", "libgomp1",
+                        "coinor-libcbc3", "libspdlog1.10-fmt9"):
+            self.assertRegex(fields, rf"Depends: .*\b{re.escape(package)}( \(>= [^)]+\))?(,|\n)")
+        tree = self.unpacked("quotient")
+        self.assertEqual(["libdnnl.so.3", "libonnxruntime.so"],
+                         sorted(path.name for path in (tree / "usr/lib/quotient/lib").iterdir()))
+        for link in (tree / "usr/bin").iterdir():
+            self.assertTrue(link.resolve().is_file(), link)
+            self.assertEqual(tree / "usr/lib/quotient/bin", link.resolve().parent)
+        self.assertEqual(str(tree / "usr/lib/quotient/bin/../lib/libdnnl.so.3"),
+                         self.libraries_of(tree / "usr/lib/quotient/bin/quotientd")["libdnnl.so.3"])
+        self.assertIn(f"quotient {self.version}", run(tree / "usr/bin/quotient", "--version", env=self.env))
+
+    def test_debian_packages_are_in_order(self):
+        for name in [path.name.partition("_")[0] for path in self.packages.glob("*.deb")]:
+            with self.subTest(name):
+                tree = self.unpacked(name)
+                listed = run("dpkg-deb", "--contents", self.debian(name)).splitlines()
+                self.assertEqual({"root/root"}, {line.split()[1] for line in listed})
+                control = self.folder / f"{name}-control"
+                run("dpkg-deb", "--control", self.debian(name), control)
+                sums = dict(reversed(line.split("  ", 1)) for line in (control / "md5sums").read_text().splitlines())
+                files = {str(path.relative_to(tree)): hashlib.md5(path.read_bytes()).hexdigest()
+                         for path in tree.rglob("*") if path.is_file() and not path.is_symlink()}
+                self.assertEqual(files, sums)
+                self.assertIn("Apache License", (tree / f"usr/share/doc/{name}/copyright").read_text())
+                if name != "quotient":
+                    self.assertIn(f"quotient (= {self.version})", run("dpkg-deb", "--field", self.debian(name), "Depends"))
+
+    def test_plugin_is_apart(self):
+        self.assertEqual([], [*self.prefix.rglob("*cuda.so*"), *self.unpacked("quotient").rglob("*cuda.so*")])
+        if not self.with_plugin():
+            self.skipTest("this build has no CUDA plug-in")
+        (self.folder / "cuda").mkdir()
+        run("tar", "-xzf", self.packages / f"quotient-cuda-{self.version}-linux-x86_64.tar.gz", "-C", self.folder / "cuda")
+        (plugin,) = (self.folder / "cuda").rglob("libquotient_cuda.so")
+        self.assertEqual("lib", plugin.parent.name)
+        # Of the rest, the archive that it is unpacked over has what NVIDIA does not.
+        there = {path.name for path in (self.prefix / "lib").iterdir()}
+        needed = set(re.findall(r"NEEDED.*\[(.+)\]", run("readelf", "--dynamic", plugin)))
+        self.assertEqual({"libcublasLt.so.13", "libcudnn.so.9", "libnvrtc.so.13"},
+                         {name for name in needed - there if not GLIBC.match(name)})
+        self.assertIn("[$ORIGIN]", run("readelf", "--dynamic", plugin))
+
+    def test_bill_of_materials(self):
+        trees = [self.prefix, *(self.unpacked(path.name.partition("_")[0]) for path in self.packages.glob("*.deb"))]
+        validator = bill_validator()
+        self.assertFalse(validator.is_valid({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": [{}]}))
+        bills = [file for tree in trees for file in tree.rglob("*.cdx.json")]
+        self.assertEqual(len(trees), len(bills))
+        for bill_file in bills:
+            bill = json.loads(bill_file.read_text())
+            validator.validate(bill)
+            self.assertEqual({part["bom-ref"] for part in bill["components"]},
+                             set(bill["dependencies"][0]["dependsOn"]))
+        shared = self.prefix / "share/quotient"
+        bill = json.loads((shared / "quotient.cdx.json").read_text())
+        # Every library of the archive is in it, with its digest.
+        listed = {file["name"]: file["hashes"][0]["content"]
+                  for part in bill["components"] for file in part.get("components", ())}
+        from_pypi = {"libdnnl.so.3", "libonnxruntime.so"}
+        own = {path.name for path in (self.prefix / "lib").glob("*.a")}
+        found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+                 for path in (self.prefix / "lib").iterdir() if path.is_file() and path.name not in from_pypi | own}
+        self.assertEqual(found, listed)
+        self.assertGreater(len(found), 50)
+        summary = (self.prefix / "share/doc/quotient/copyright").read_text()
+        for part in bill["components"]:
+            self.assertIn(f"{part['name']} {part['version']}", summary)
+            if part["name"] != "onnx":  # Its licence is ours.
+                self.assertTrue(any((shared / "licenses" / part["name"]).iterdir()), part["name"])
+        self.assertTrue((shared / "licenses/quotient/LICENSE").exists())
+        pins = (ROOT / "deploy/setup/requirements-onnxruntime.txt").read_text()
+        digests = {part["name"]: part["hashes"][0]["content"] for part in bill["components"] if "hashes" in part}
+        self.assertEqual({"onnx", "onednn-cpu-gomp", "onnxruntime"}, set(digests))
+        self.assertIn(f"--hash=sha256:{digests['onnxruntime']}", pins)
+
+    def test_every_command_has_a_page(self):
+        pages = self.prefix / "share/man"
+        commands = re.findall(r"^  ([a-z]+) +[a-z]", run(self.prefix / "bin/quotient", "--help", env=self.env)
+                              .partition("Commands:")[2].partition("Exit codes:")[0], re.M)
+        self.assertGreater(len(commands), 15)
+        names = {"quotientd.8.gz", "quotient-backup.8.gz", "quotient-restore.8.gz", "quotient.1.gz",
+                 *(f"quotient-{command}.1.gz" for command in commands)}
+        self.assertEqual(names, {path.name for path in pages.rglob("*.gz")})
+        for path in pages.rglob("*.gz"):
+            text = gzip.decompress(path.read_bytes()).decode()
+            self.assertRegex(text, r'\.TH QUOTIENT\S* "\d" "November 2023"')
+            self.assertIn(".SH DESCRIPTION", text)
+            self.assertNotIn(str(ROOT), text)
+            if path.name.startswith("quotient-opt"):
+                self.assertIn(r"\fB\-\-budget\fR TIME", text)
+                self.assertIn('.SH "EXIT STATUS"', text)
+
+    def test_completion(self):
+        for shell, file in (("bash", "bash-completion/completions/quotient"), ("zsh", "zsh/site-functions/_quotient"),
+                            ("fish", "fish/vendor_completions.d/quotient.fish")):
+            self.assertEqual(run(harness.BIN / "quotient", "completion", shell),
+                             (self.prefix / "share" / file).read_text())
+        tree = self.unpacked("quotient")
+        self.assertTrue((tree / "usr/share/zsh/vendor-completions/_quotient").exists())
+
+
+if __name__ == "__main__":
+    BUILD = pathlib.Path(sys.argv.pop(1))
+    unittest.main()
