@@ -54,6 +54,7 @@
 #include "server/ops/queue_age.h"
 #include "server/ops/readiness.h"
 #include "server/ops/ticker.h"
+#include "server/pages/pages.h"
 #include "server/rpc/blob_service.h"
 #include "server/rpc/capabilities_service.h"
 #include "server/rpc/model_service.h"
@@ -216,12 +217,35 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
       std::move(interceptors));
 }
 
+// Returns null if the server is to have no pages for people. Borrows all else.
+std::unique_ptr<pages::ServerPages> MakePages(const config::ServerFlags& flags,
+                                              const Stores& stores, Queue* queue,
+                                              const ops::GpuMonitor* gpus,
+                                              const ops::Readiness* readiness) {
+  const bool is_local = rpc::IsLoopback(flags.metrics_listen);
+  if (flags.status_page == "off" || (flags.status_page == "local" && !is_local)) return nullptr;
+  return std::make_unique<pages::ServerPages>(
+      pages::Settings{.version = QUOTIENT_VERSION,
+                      .workers = static_cast<int>(flags.workers),
+                      .is_local = is_local},
+      pages::Sources{.jobs = stores.jobs.get(),
+                     .blobs = stores.blobs.get(),
+                     .inventory = stores.blobs.get(),
+                     .hub = &queue->hub,
+                     .counts = &queue->counts,
+                     .age = &queue->age,
+                     .readiness = readiness,
+                     .gpus = gpus,
+                     .clock = &Clock::System()});
+}
+
 // Returns null if --metrics-listen is empty.
 absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::ServerFlags& flags,
                                                              const Stores& stores, Queue* queue,
                                                              ops::Metrics* metrics,
                                                              const ops::GpuMonitor* gpus,
-                                                             const ops::Readiness* readiness) {
+                                                             const ops::Readiness* readiness,
+                                                             ops::Pages* pages) {
   metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
   if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
   QUOTIENT_ASSIGN_OR_RETURN(
@@ -233,8 +257,10 @@ absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::Serve
                             ops::NewUploadCollector(stores.uploads.get()),
                             ops::NewDiskCollector(stores.blobs.get()), ops::NewGpuCollector(gpus),
                             ops::NewProcessCollector()},
-           .readiness = readiness}));
+           .readiness = readiness,
+           .pages = pages}));
   Log().info("metrics on http://{}/metrics", exporter->address());
+  if (pages != nullptr) Log().info("status page on http://{}/", exporter->address());
   return exporter;
 }
 
@@ -319,8 +345,11 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &workers.pool, &metrics));
   const ops::GpuMonitor gpus(ops::kNvmlLibrary, &Clock::System());
-  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
-                            ExportMetrics(flags, stores, &queue, &metrics, &gpus, &readiness));
+  const std::unique_ptr<pages::ServerPages> pages =
+      MakePages(flags, stores, &queue, &gpus, &readiness);
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ops::Exporter> exporter,
+      ExportMetrics(flags, stores, &queue, &metrics, &gpus, &readiness, pages.get()));
   const ops::Ticker ticker(QuickChores(&queue.hub, &queue.dispatch, &queue.admission,
                                        &services.blobs, &services.replies));
   store::BlobScrubber scrubber(stores.blobs.get());

@@ -56,9 +56,12 @@ std::string ChangesSection(const Report& report) {
       "<section id=\"changed\"><h2>What changed</h2><p class=\"soft\">",
       Counted(std::ssize(report.drawn_before) - same, "node"), " became ",
       Counted(std::ranges::count(report.drawn_after, true, &DrawnNode::changed), "node"),
-      "; the other ", same,
-      " are the same in both graphs and are left out, but for those next to a change. Nodes that "
-      "changed are filled and have a thick edge, and stand for one place of each kind. The number "
+      same == 0 ? "; none is the same in both graphs"
+                : absl::StrCat("; the other ", same,
+                               " are the same in both graphs and are left out, but for those next "
+                               "to a change"),
+      ". Nodes that changed are filled and have a thick edge, and stand for one place of each "
+      "kind. The number "
       "in a node is its predicted cost in µs.</p>",
       pairs, "</section>");
 }

@@ -34,7 +34,7 @@ main{max-width:1180px;margin:0 auto;padding:28px 20px 60px}h1{font-size:24px;mar
 section{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:18px 20px;margin:16px 0;overflow-x:auto}
 a{color:var(--link)}a:focus-visible{outline:3px solid var(--link);outline-offset:2px}nav{max-width:1180px;margin:0 auto;padding:16px 20px 0}nav a{margin-right:18px;white-space:nowrap}nav+main{padding-top:14px}
 .soft{color:var(--soft)}.verdict{font-size:44px;font-weight:650;line-height:1.1;margin:10px 0 2px}.gain{color:var(--new)}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:14px}.card b{display:block;font-size:20px;font-weight:600}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:14px}.card{overflow-wrap:anywhere;min-width:0}.card b{display:block;font-size:20px;font-weight:600}
 table{border-collapse:collapse;width:100%;font-size:14px}th{text-align:left;color:var(--soft);font-weight:500}th,td{padding:4px 8px;border-bottom:1px solid var(--line);vertical-align:top}td:first-child,td code{overflow-wrap:anywhere}
 td.num,th.num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}code{font:13px ui-monospace,monospace}
 .bars td{border:0;padding:2px 8px}.bar{height:9px;border-radius:3px;margin:1px 0;min-width:1px}.before{background:var(--old)}.after{background:var(--new)}
@@ -42,8 +42,8 @@ h3{font-size:14px;margin:18px 0 6px;font-weight:500;overflow-wrap:anywhere}.pair
 svg.graph{max-width:100%;height:auto}svg.chart{width:100%;max-width:640px;color:var(--new)}svg.graph text{font:12px system-ui,sans-serif;fill:var(--ink)}svg.graph .cost,svg.graph .bandlabel{text-anchor:end;fill:var(--soft);font-size:11px}svg.graph .bandlabel{text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:8px}
 svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new);stroke-width:2.5}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .dot{fill:var(--new);fill-opacity:.55;stroke:var(--new)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
 .note{color:var(--warn)}.range{position:relative;height:26px;background:var(--ground);border-radius:4px;margin:3px 0}.range i{position:absolute;top:8px;height:10px;border-radius:3px;opacity:.55}.range u{position:absolute;top:3px;width:3px;height:20px;border-radius:2px}
-progress{width:100%;min-width:90px;height:12px;accent-color:var(--new)}.old{text-decoration:line-through}
-@media(max-width:700px){main{padding:16px 10px 40px}nav{padding:12px 10px 0}section{padding:14px 12px}.pair{grid-template-columns:1fr}.verdict{font-size:32px}table:has(th:nth-child(4)){min-width:560px}}
+progress{width:100%;min-width:90px;height:12px;accent-color:var(--new)}.phases{columns:6 110px}
+@media(max-width:700px){main{padding:16px 10px 40px}nav{padding:12px 10px 0}section{padding:14px 12px}.pair{grid-template-columns:1fr}.verdict{font-size:32px}table:has(th:nth-child(4)){min-width:640px}table:has(th:nth-child(4)) td:first-child{min-width:120px}}
 )css";
 
 // Draws the range from p10 to p90 as a stripe with a mark at the median, for both graphs on the

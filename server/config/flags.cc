@@ -35,6 +35,9 @@ const Flag kFlags[] = {
     {"metrics-listen", "HOST:PORT", &ServerFlags::metrics_listen,
      "where HTTP is served: /metrics for Prometheus, /livez and /readyz for probes; port 0: any "
      "free one; default: none of these"},
+    {"status-page", "WHEN", &ServerFlags::status_page,
+     "pages for people on the same port, without login: the server's status, its jobs and their "
+     "reports; on, off, or local: if no other machine can connect there"},
     {"workers", "N", &ServerFlags::workers, "jobs that run at once"},
     {"log-level", "LEVEL", &ServerFlags::log_level, "debug, info, warn or error"},
     {"log-format", "FORMAT", &ServerFlags::log_format,
@@ -135,6 +138,9 @@ absl::Status Validate(const ServerFlags& flags) {
         "max-uploads-per-client", "max-watches", "max-watches-per-client"}) {
     const auto field = std::get<int64_t ServerFlags::*>(FindFlag(name)->field);
     if (flags.*field > std::numeric_limits<int>::max()) return Invalid(name, "too large");
+  }
+  if (flags.status_page != "local" && flags.status_page != "on" && flags.status_page != "off") {
+    return Invalid("status-page", "local, on or off");
   }
   if (flags.log_format != "text" && flags.log_format != "json") {
     return Invalid("log-format", "text or json");

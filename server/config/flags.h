@@ -16,6 +16,7 @@ struct ServerFlags {
   std::string data_dir = "quotient-data";
   std::string port_file;
   std::string metrics_listen;
+  std::string status_page = "local";
   int64_t workers = 1;
   std::string log_level = "info";
   std::string log_format = "text";

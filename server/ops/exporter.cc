@@ -18,16 +18,9 @@ namespace {
 constexpr char kThreads[] = "24";
 constexpr char kTimeoutMs[] = "1000";
 
-constexpr char kPlainText[] = "text/plain; charset=utf-8";
 constexpr char kMetricsText[] = "text/plain; version=0.0.4; charset=utf-8";
 
-struct Answer {
-  int status = 200;
-  const char* type = kPlainText;
-  std::string body;
-};
-
-Answer AnswerMetrics(const Exporter::Sources& sources) {
+Page AnswerMetrics(const Exporter::Sources& sources, const PageRequest& /*request*/) {
   std::vector<prometheus::MetricFamily> families;
   for (const auto& collectable : sources.collectables) {
     std::vector<prometheus::MetricFamily> more = collectable->Collect();
@@ -36,24 +29,35 @@ Answer AnswerMetrics(const Exporter::Sources& sources) {
   return {.type = kMetricsText, .body = prometheus::TextSerializer().Serialize(families)};
 }
 
-Answer AnswerLive(const Exporter::Sources& /*sources*/) { return {.body = "live\n"}; }
+Page AnswerLive(const Exporter::Sources& /*sources*/, const PageRequest& /*request*/) {
+  return {.body = "live\n"};
+}
 
-Answer AnswerReady(const Exporter::Sources& sources) {
+Page AnswerReady(const Exporter::Sources& sources, const PageRequest& /*request*/) {
   const std::vector<std::string> obstacles = sources.readiness->obstacles();
   if (obstacles.empty()) return {.body = "ready\n"};
   return {.status = 503, .body = absl::StrCat(absl::StrJoin(obstacles, "\n"), "\n")};
 }
 
+Page AnswerPages(const Exporter::Sources& sources, const PageRequest& request) {
+  return sources.pages->Answer(request);
+}
+
 // Answers a request by what `Make` says. Returns the status, for the library's log.
-template <Answer Make(const Exporter::Sources&)>
+template <Page Make(const Exporter::Sources&, const PageRequest&)>
 int Serve(mg_connection* connection, void* sources) {
-  const absl::string_view method = mg_get_request_info(connection)->request_method;
+  const mg_request_info* const info = mg_get_request_info(connection);
+  const auto text = [](const char* value) { return absl::NullSafeStringView(value); };
+  const absl::string_view method = info->request_method;
+  const PageRequest request = {.path = text(info->local_uri),
+                               .query = text(info->query_string),
+                               .host = text(mg_get_header(connection, "Host"))};
   const bool is_read = method == "GET" || method == "HEAD";
-  const Answer answer = is_read ? Make(*static_cast<const Exporter::Sources*>(sources))
-                                : Answer{.status = 405, .body = "only GET and HEAD\n"};
+  const Page answer = is_read ? Make(*static_cast<const Exporter::Sources*>(sources), request)
+                              : Page{.status = 405, .body = "only GET and HEAD\n"};
   const std::string head = absl::StrCat(
-      "HTTP/1.1 ", answer.status, " ", mg_get_response_code_text(connection, answer.status),
-      "\r\nContent-Type: ", answer.type, "\r\nContent-Length: ", answer.body.size(),
+      "HTTP/1.1 ", answer.status, " ", mg_get_response_code_text(connection, answer.status), "\r\n",
+      answer.headers, "Content-Type: ", answer.type, "\r\nContent-Length: ", answer.body.size(),
       "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
   mg_write(connection, head.data(), head.size());
   if (method != "HEAD") mg_write(connection, answer.body.data(), answer.body.size());
@@ -79,6 +83,9 @@ absl::StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const std::string& lis
   mg_set_request_handler(exporter->context_, "/metrics$", &Serve<AnswerMetrics>, shown);
   mg_set_request_handler(exporter->context_, "/livez$", &Serve<AnswerLive>, shown);
   mg_set_request_handler(exporter->context_, "/readyz$", &Serve<AnswerReady>, shown);
+  if (exporter->sources_.pages != nullptr) {
+    mg_set_request_handler(exporter->context_, "**", &Serve<AnswerPages>, shown);
+  }
   exporter->address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port.port);
   return exporter;
 }

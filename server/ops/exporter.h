@@ -5,6 +5,8 @@
 //   GET /metrics   for Prometheus
 //   GET /livez     200 while the process answers at all
 //   GET /readyz    200 if the server is ready, else 503, with a line for each obstacle
+//
+// and what others make for people (pages.h).
 
 #include <prometheus/collectable.h>
 
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/ops/pages.h"
 #include "server/ops/readiness.h"
 
 struct mg_context;
@@ -25,6 +28,7 @@ class Exporter {
   struct Sources {
     std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
     const Readiness* readiness;  // Borrowed.
+    Pages* pages = nullptr;      // Borrowed; null if there are none. Serves all other paths.
   };
 
   // Serves on "HOST:PORT"; port 0 means any free one. Returns UNAVAILABLE if the address cannot be

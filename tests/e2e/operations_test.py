@@ -87,7 +87,7 @@ class OperationsTest(harness.TestCase):
         server = self.serve("--metrics-listen", "127.0.0.1:0")
         self.assertEqual(server.page("/livez"), (200, "live\n"))
         self.assertEqual(server.page("/readyz"), (200, "ready\n"))
-        self.assertEqual(server.page("/")[0], 404)
+        self.assertEqual(server.page("/other")[0], 404)
 
     def test_the_page_of_metrics_is_printed(self):
         printed = subprocess.run([harness.BIN / "quotientd", "--metrics-page"], capture_output=True,

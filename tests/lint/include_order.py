@@ -25,7 +25,7 @@ ORDER = {
     "core/kernels": [".", "cpu", ("cuda", "onednn", "onnxruntime")],
     "core/kernels/onnxruntime": [".", "helper"],
     "core/kernels/cuda": ["interface", "plugin", "program", "source", "."],
-    "server": ["config", "jobs", "store", "worker", "runner", "rpc", "ops", "."],
+    "server": ["config", "jobs", "store", "worker", "runner", "rpc", "ops", "pages", "."],
     "server/store": [("disk", "sqlite")],
     "client": ["cpp", "cli"],
 }

@@ -52,6 +52,8 @@ TEST(FlagsTest, MistakesAreNamed) {
   EXPECT_THAT(Parse({"--tidy-seconds", "9223372036854775807"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--max-transfers", "5000"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--log-level", "loud"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--status-page", "yes"}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("local, on or off")));
 }
 
 TEST(FlagsTest, HelpNamesEveryFlag) {
