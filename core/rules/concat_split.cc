@@ -154,7 +154,7 @@ void AddWords(Words& words) {
 
 void AddRules(TensorDomain* domain, RuleList& rules) {
   for (const auto& rows :
-       {ConcatGeometryRows(), ConcatElementwiseRows(), ConcatContractionRows()}) {
+       {ConcatGeometryRows(), ConcatUnaryRows(), ConcatBinaryRows(), ConcatContractionRows()}) {
     for (const SiteRow& row : rows) {
       rules.push_back(std::make_unique<SiteRule>(domain, row.name, row.equation,
                                                  std::span(&row.anchor, 1), row.search, row.build,

@@ -44,7 +44,11 @@ ClassId SlicedOperand(Terms& terms, const SliceRange& range, int rank, ClassId c
 std::optional<ENodeId> NodeOf(const View& view, ClassId cls,
                               const std::function<bool(const OpWord&)>& wanted);
 
-// A hand-written rule: its name, its equation, the operator whose e-nodes it is searched around,
+// Whether some part of a Concat is a contraction that only the Concat reads, so that an operator
+// that is applied to the part can be merged into it. Repeated parts are examined once.
+bool SomeCanTakeMore(const View& view, std::span<const ClassId> parts);
+
+// A site rule: its name, its equation, the operator whose e-nodes it is searched around,
 // and its functions for searching and building.
 struct SiteRow {
   const char* name;
@@ -59,8 +63,9 @@ struct SiteRow {
 
 // Rules about Concats of Concats, Concats of Slices, and Slices of Concats.
 std::span<const SiteRow> ConcatGeometryRows();
-// Rules that move element-wise operators through Concat and Slice.
-std::span<const SiteRow> ConcatElementwiseRows();
+// Rules that move element-wise operators of one input, and of two, through Concat and Slice.
+std::span<const SiteRow> ConcatUnaryRows();
+std::span<const SiteRow> ConcatBinaryRows();
 // Rules about Concats of MatMuls and Convs.
 std::span<const SiteRow> ConcatContractionRows();
 
