@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/egraph/ranges.h"
+#include "core/rules/site_rule.h"
 
 namespace quotient::journal {
 namespace {
@@ -26,7 +27,7 @@ bool IsAt(const Match& match, const EGraph& graph, uint32_t alternative,
 }
 
 // Takes the matches of one alternative that have these classes.
-class MatchesAtClasses final : public egraph::MatchSink {
+class MatchesAtClasses final : public rules::SinkOfCuts {
  public:
   MatchesAtClasses(const EGraph& graph, uint32_t alternative, std::span<const ClassId> classes,
                    StepBudget* budget)
@@ -39,6 +40,7 @@ class MatchesAtClasses final : public egraph::MatchSink {
     }
     return !budget_.IsOver();
   }
+  void NoteCut() override { budget_.NoteCut(); }
 
   std::vector<Match> matches;
 
@@ -51,7 +53,7 @@ class MatchesAtClasses final : public egraph::MatchSink {
 };
 
 // Looks for one match.
-class IsFound final : public egraph::MatchSink {
+class IsFound final : public rules::SinkOfCuts {
  public:
   IsFound(const EGraph& graph, const Match& wanted, StepBudget* budget)
       : graph_(graph), wanted_(wanted), budget_(*budget) {}
@@ -61,6 +63,7 @@ class IsFound final : public egraph::MatchSink {
     found = match.ops == wanted_.ops && IsAt(match, graph_, wanted_.alternative, wanted_.classes);
     return !found && !budget_.IsOver();
   }
+  void NoteCut() override { budget_.NoteCut(); }
 
   bool found = false;
 

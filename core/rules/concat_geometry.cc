@@ -221,7 +221,9 @@ class NeighboursOfClasses {
     if (classes_.size() > 1) states.push_back(Entered(0, 1, /*is_slice=*/false));
     // Enough for parts that can be divided in one way, and few where many are alike.
     size_t steps = 300 + 4 * parts_.size();
-    while (!states.empty() && steps-- > 0) {
+    while (!states.empty()) {
+      was_cut_ = steps-- == 0;
+      if (was_cut_) break;
       const std::optional<State> next = NextChoice(states.back());
       if (!next.has_value()) {
         states.pop_back();
@@ -233,6 +235,8 @@ class NeighboursOfClasses {
     }
     return true;
   }
+  // Whether Run has not tried all ways, because there are too many.
+  bool was_cut() const { return was_cut_; }
 
  private:
   // Where the division has come to.
@@ -287,16 +291,23 @@ class NeighboursOfClasses {
   const EmitFn& emit_;
   absl::flat_hash_map<ClassId, std::vector<Piece>> pieces_;  // Of each part, by its class.
   SiteMatch match_;
+  bool was_cut_ = false;
 };
 
-void FindNeighboursOfClasses(const View& view, std::span<const ENodeId> anchors,
+bool FindNeighboursOfClasses(const View& view, std::span<const ENodeId> anchors,
                              std::span<const ClassId> classes, const EmitFn& emit) {
+  bool is_whole = true;
   VisitUntilFalse(anchors, [&](ENodeId enode) {
     if (view.graph().class_of(enode) != view.graph().Find(classes[0])) return true;
     const int64_t axis =
         ConcatAxis(view.word(enode), view.type(view.graph().node(enode).children[0]));
-    return axis < 0 || NeighboursOfClasses(view, enode, axis, classes, emit).Run();
+    if (axis < 0) return true;
+    NeighboursOfClasses search(view, enode, axis, classes, emit);
+    const bool wants_more = search.Run();
+    is_whole &= !search.was_cut();
+    return wants_more;
   });
+  return is_whole;
 }
 
 std::vector<Equation> JoinNeighbours(Terms& terms, const SiteMatch& match) {

@@ -57,7 +57,7 @@ struct SiteRow {
   void (*search)(const View&, std::span<const ENodeId>, const EmitFn&);
   std::vector<Equation> (*build)(Terms&, const SiteMatch&);
   // See SiteRule.
-  void (*for_classes)(const View&, std::span<const ENodeId>, std::span<const ClassId>,
+  bool (*for_classes)(const View&, std::span<const ENodeId>, std::span<const ClassId>,
                       const EmitFn&) = nullptr;
 };
 

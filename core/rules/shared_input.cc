@@ -106,7 +106,7 @@ void SearchMatMuls(const View& view, std::span<const ENodeId> anchors, const Emi
   }
 }
 
-void MatMulsOfClasses(const View& view, std::span<const ENodeId> anchors,
+bool MatMulsOfClasses(const View& view, std::span<const ENodeId> anchors,
                       std::span<const ClassId> classes, const EmitFn& emit) {
   for (auto& [others, members] : MatMulGroups(
            view, classes[0], ReadersOfWeights(view, classes, view.graph().kind(anchors[0])))) {
@@ -116,8 +116,9 @@ void MatMulsOfClasses(const View& view, std::span<const ENodeId> anchors,
         return true;
       });
     }
-    if (!EmitThese(view, classes, members, emit)) return;
+    if (!EmitThese(view, classes, members, emit)) break;
   }
+  return true;
 }
 
 std::vector<Equation> MergeMatMuls(Terms& terms, const SiteMatch& match) {
@@ -170,12 +171,13 @@ void SearchGemms(const View& view, std::span<const ENodeId> anchors, const EmitF
   }
 }
 
-void GemmsOfClasses(const View& view, std::span<const ENodeId> anchors,
+bool GemmsOfClasses(const View& view, std::span<const ENodeId> anchors,
                     std::span<const ClassId> classes, const EmitFn& emit) {
   for (const auto& [op, members] : GemmGroups(
            view, classes[0], ReadersOfWeights(view, classes, view.graph().kind(anchors[0])))) {
-    if (!EmitThese(view, classes, members, emit)) return;
+    if (!EmitThese(view, classes, members, emit)) break;
   }
+  return true;
 }
 
 std::vector<Equation> MergeGemms(Terms& terms, const SiteMatch& match) {
@@ -262,14 +264,15 @@ void SearchConvs(const View& view, std::span<const ENodeId> anchors, const EmitF
   }
 }
 
-void ConvsOfClasses(const View& view, std::span<const ENodeId> anchors,
+bool ConvsOfClasses(const View& view, std::span<const ENodeId> anchors,
                     std::span<const ClassId> classes, const EmitFn& emit) {
   for (const auto& [key, group] : ConvGroups(
            view, classes[0], ReadersOfWeights(view, classes, view.graph().kind(anchors[0])))) {
     std::vector<Sibling> members;
     for (const ConvMember& member : group) members.push_back(member.member);
-    if (!EmitThese(view, classes, members, emit)) return;
+    if (!EmitThese(view, classes, members, emit)) break;
   }
+  return true;
 }
 
 std::vector<Equation> MergeConvs(Terms& terms, const SiteMatch& match) {

@@ -70,8 +70,11 @@ void SiteRule::SearchAt(const EGraph& graph, std::span<const ENodeId> anchors,
 void SiteRule::SearchForClasses(const EGraph& graph, std::span<const ENodeId> anchors,
                                 std::span<const ClassId> classes, egraph::MatchSink& sink) const {
   if (for_classes_ == nullptr) return SearchAt(graph, anchors, sink);
-  for_classes_(View(*domain_, graph), anchors, classes,
-               [&sink](SiteMatch match) { return sink.Add(Pack(std::move(match))); });
+  const bool is_whole =
+      for_classes_(View(*domain_, graph), anchors, classes,
+                   [&sink](SiteMatch match) { return sink.Add(Pack(std::move(match))); });
+  auto* const hears = dynamic_cast<SinkOfCuts*>(&sink);
+  if (!is_whole && hears != nullptr) hears->NoteCut();
 }
 
 absl::StatusOr<bool> SiteRule::Apply(EGraph& graph, const egraph::Match& match,

@@ -33,13 +33,20 @@ struct SiteMatch {
 
 using EmitFn = std::function<bool(SiteMatch)>;
 
+// Takes matches, and hears if a limit of the rule has ended SearchForClasses.
+class SinkOfCuts : public egraph::MatchSink {
+ public:
+  virtual void NoteCut() = 0;
+};
+
 class SiteRule final : public egraph::Rule {
  public:
   // Reports what is around these e-nodes until emit() returns false: see Rule::SearchAt. At least
   // one e-node is given.
   using SearchFn = std::function<void(const View&, std::span<const ENodeId>, const EmitFn& emit)>;
-  // Reports all matches around these e-nodes with these classes: see Rule::SearchForClasses.
-  using ForClassesFn = std::function<void(const View&, std::span<const ENodeId>,
+  // Reports all matches around these e-nodes with these classes: see Rule::SearchForClasses. Returns
+  // false if a limit of its own has ended the search, so that some may be missing.
+  using ForClassesFn = std::function<bool(const View&, std::span<const ENodeId>,
                                           std::span<const ClassId>, const EmitFn& emit)>;
   // Builds the right sides. Equations with an invalid side are ignored.
   using BuildFn = std::function<std::vector<Equation>(Terms&, const SiteMatch&)>;

@@ -103,6 +103,37 @@ TEST(SiteMatchesTest, SiblingsAreFoundWhateverASearchWouldChooseAndNoMoreThanItM
   EXPECT_THAT(found(65), IsEmpty());
 }
 
+// Each part of the Concats is t, which two Slices of s are as well, so the parts of the long one
+// can be divided in more ways than are tried.
+TEST(SiteMatchesTest, WhereNotAllWaysAreTriedTheBudgetNotesACut) {
+  std::string parts = "a, b";
+  for (int i = 1; i < 12; ++i) parts += ", a, b";
+  RecordedSearch search(absl::StrCat(R"(graph g {
+    input t: float32[2]
+    s = Concat(t, t) {axis=0}
+    a = Slice(s) {starts=[0], ends=[2], axes=[0]}
+    b = Slice(s) {starts=[2], ends=[4], axes=[0]}
+    few = Concat(a, b) {axis=0}
+    many = Concat()",
+                                     parts, ") {axis=0}\n output few, many\n}"));
+  for (const Match& match : search.MatchesOf("slice-concat")) search.Apply("slice-concat", match);
+  const auto class_of = [&](const char* value) {
+    return search.egraph().Find(search.egraph().class_of(search.ENodeOf(value)));
+  };
+  ASSERT_EQ(class_of("a"), class_of("t"));
+  ASSERT_EQ(class_of("b"), class_of("t"));
+  StepBudget budget{StopCondition()};
+  const auto find = [&](std::vector<ClassId> classes) {
+    return FindSiteMatches(search.rule("concat-slices"), search.egraph(), 0, classes, &budget);
+  };
+  EXPECT_FALSE(find({class_of("few"), class_of("s")}).empty());
+  EXPECT_FALSE(budget.was_cut());
+  std::vector<ClassId> classes(18, class_of("s"));
+  classes[0] = class_of("many");
+  find(classes);
+  EXPECT_TRUE(budget.was_cut());
+}
+
 // Counts how often it is searched.
 class Counting final : public egraph::Rule {
  public:
