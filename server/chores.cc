@@ -52,6 +52,18 @@ void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
   }
 }
 
+// Gives what removed jobs have left free in the job store back to the disk, in steps, between which
+// submissions get their turn.
+void GiveBack(jobs::JobStore* store) {
+  constexpr int kSteps = 8;
+  constexpr int64_t kStepBytes = int64_t{1} << 20;
+  for (int step = 0; step < kSteps; ++step) {
+    const absl::StatusOr<int64_t> given = store->GiveBack(kStepBytes);
+    LogFailure("room of removed jobs", given.status());
+    if (given.value_or(0) == 0) return;
+  }
+}
+
 }  // namespace
 
 std::vector<ops::Ticker::Task> QuickChores(jobs::WatchHub* hub, jobs::Dispatch* dispatch,
@@ -76,7 +88,7 @@ jobs::RetentionLimits LimitsOfRetention(const config::ServerFlags& flags) {
   const int64_t min_free_bytes =
       CheckedMul(flags.min_free_bytes, 2).value_or(std::numeric_limits<int64_t>::max());
   return {.keep_ms = flags.keep_days * kMsPerDay,
-          .max_blob_bytes = flags.max_stored_bytes,
+          .max_bytes = flags.max_stored_bytes,
           .min_free_bytes = min_free_bytes,
           .spare_ms = flags.spare_seconds * 1000};
 }
@@ -98,6 +110,11 @@ std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, cons
       {absl::Minutes(1),
        [=] {
          if (retention->IsRoomShort().value_or(false)) RemoveUnneeded(retention, metrics);
+       }},
+      {absl::Seconds(1), [store = stores.jobs.get()] { GiveBack(store); }},
+      {absl::Seconds(10),
+       [directory = stores.directory.get(), min_free_bytes = flags.min_free_bytes] {
+         KeepBallast(*directory, min_free_bytes);
        }},
       {absl::Seconds(30), &os::ReturnFreedMemory},
       {absl::Hours(1),

@@ -55,6 +55,7 @@
 #include "server/ops/readiness.h"
 #include "server/ops/ticker.h"
 #include "server/pages/pages.h"
+#include "server/recovery.h"
 #include "server/rpc/blob_service.h"
 #include "server/rpc/capabilities_service.h"
 #include "server/rpc/model_service.h"
@@ -63,7 +64,6 @@
 #include "server/rpc/unread_replies.h"
 #include "server/signals.h"
 #include "server/store/disk/blob_scrubber.h"
-#include "server/store/disk/run_record.h"
 #include "server/stores.h"
 #include "server/threads.h"
 #include "server/worker/worker_pool.h"
@@ -129,7 +129,8 @@ struct Queue {
                    return devices->Identify(options.device, options.ThreadsToUse());
                  },
              .on_refusal = [metrics](const absl::Status& why) { ops::CountRefusal(why, metrics); },
-             .check_room = [blobs = stores.blobs.get()] { return blobs->CheckFree(0); }}) {
+             .check_room = [blobs = stores.blobs.get()] { return blobs->CheckFree(0); },
+             .sent = stores.sent.get()}) {
     ledger.AddObserver(&hub);
     ledger.AddObserver(meter.get());
     ledger.AddObserver(&counts);
@@ -150,16 +151,15 @@ struct Queue {
 // The threads that run jobs, each in a process of its own.
 struct Workers {
   Workers(const config::ServerFlags& flags, const Stores& stores,
-          std::unique_ptr<worker::JobRunner> job_processes, Queue* queue, ops::Metrics* metrics,
-          ops::Readiness* readiness)
-      : storage(
-            {},
-            {.clock = &Clock::System(),
-             .probe = [blobs = stores.blobs.get()](int64_t bytes) { return blobs->Probe(bytes); },
-             .on_change =
-                 [readiness](bool up) {
-                   readiness->Set(ops::Readiness::Obstacle::kStorage, !up);
-                 }}),
+          std::unique_ptr<worker::JobRunner> job_processes, Queue* queue, Recovery* recovery,
+          ops::Metrics* metrics, ops::Readiness* readiness)
+      : storage({}, {.clock = &Clock::System(),
+                     .probe = [blobs = stores.blobs.get()] { return blobs->Probe(); },
+                     .on_change =
+                         [readiness](const absl::Status& state) {
+                           readiness->Set(ops::Readiness::Obstacle::kStorage, !state.ok(),
+                                          state.message());
+                         }}),
         processes(std::move(job_processes)),
         runner(ops::NewMeteredRunner(processes.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
@@ -171,6 +171,7 @@ struct Workers {
               .runner = runner.get(),
               .storage = &storage,
               .clock = &Clock::System(),
+              .prepare = [recovery] { return recovery->Run(); },
               // Shuts the server down as if SIGTERM had been sent from outside.
               .on_failure = [] { kill(getpid(), SIGTERM); }}) {}
 
@@ -181,15 +182,16 @@ struct Workers {
 };
 
 struct Services {
-  Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
+  Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers,
+           const ops::Readiness* readiness)
       : blob_limits{.streams = {.count = static_cast<int>(flags.max_transfers),
                                 .per_peer = static_cast<int>(flags.max_transfers_per_client)}},
-        blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
+        blobs(blob_limits, stores.sent.get(), stores.uploads.get(), &Clock::System()),
         models(&queue->admission, workers->runner.get(), &Clock::System()),
         optimizer({.count = static_cast<int>(flags.max_watches),
                    .per_peer = static_cast<int>(flags.max_watches_per_client)},
                   &queue->admission, stores.jobs.get(), &queue->hub, workers->runner.get(),
-                  &Clock::System()),
+                  &Clock::System(), [readiness] { return readiness->StorageFailure(); }),
         capabilities(MakeCapabilities(flags, blob_limits, queue->limits)) {}
 
   const rpc::BlobLimits blob_limits;
@@ -294,20 +296,13 @@ void Drain(const config::ServerFlags& flags, int signal_number, Queue* queue, Wo
   Log().info("stopped");
 }
 
-// Takes up what the last process left behind, and begins the record of this one, which lives as
-// long as the process.
-absl::StatusOr<const store::RunRecord*> Recover(const Stores& stores, Queue* queue) {
-  const std::string boot_id = store::BootId();
-  const std::string path = stores.directory->run_path();
-  // This process alone owns the data folder, so the workers of all earlier leases are dead.
-  QUOTIENT_ASSIGN_OR_RETURN(const int recovered,
-                            queue->dispatch.RecoverAll(store::RunRecord::Read(path, boot_id)));
-  os::FaultPoint("start.recovered");
-  if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
-  QUOTIENT_RETURN_IF_ERROR(queue->checkpoints.RemoveEnded().status());
-  os::FaultPoint("start.cleaned");
-  QUOTIENT_ASSIGN_OR_RETURN(auto record, store::RunRecord::Begin(path, boot_id));
-  return record.release();
+// A disk that takes nothing is no reason not to serve: what is stored can be read, and what is
+// deleted may be what makes room. Workers try again before they claim a job.
+absl::Status TryToRecover(Recovery* recovery) {
+  const absl::Status recovered = recovery->Run();
+  if (GetReason(recovered) != Reason::kStorageDown) return recovered;
+  Log().error("interrupted jobs are not taken up: {}", std::string(recovered.message()));
+  return absl::OkStatus();
 }
 
 // A shell allows 1024 open files, and each connection is one. When they have run out once, gRPC's
@@ -332,16 +327,17 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_ASSIGN_OR_RETURN(present.counts, stores.jobs->CountByState());
   QUOTIENT_ASSIGN_OR_RETURN(present.waiting, ops::ReadWaitingSince(*stores.jobs));
   Queue queue(flags, stores, present, &known.devices, &metrics);
-  QUOTIENT_ASSIGN_OR_RETURN(const store::RunRecord* const record, Recover(stores, &queue));
+  Recovery recovery(stores.directory->run_path(), &queue.dispatch, &queue.checkpoints);
+  QUOTIENT_RETURN_IF_ERROR(TryToRecover(&recovery));
 
   // Set below, before any process is asked for anything.
   std::function<void(const absl::Status&)> end;
   QUOTIENT_ASSIGN_OR_RETURN(auto processes,
                             NewJobProcesses(flags, stores, groups.get(), &known.devices, &metrics,
                                             [&end](const absl::Status& why) { end(why); }));
-  Workers workers(flags, stores, std::move(processes), &queue, &metrics, &readiness);
+  Workers workers(flags, stores, std::move(processes), &queue, &recovery, &metrics, &readiness);
   end = [&workers](const absl::Status& why) { workers.pool.Fail(why); };
-  Services services(flags, stores, &queue, &workers);
+  Services services(flags, stores, &queue, &workers, &readiness);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &workers.pool, &metrics));
   const ops::GpuMonitor gpus(ops::kNvmlLibrary, &Clock::System());
@@ -354,9 +350,12 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
                                        &services.blobs, &services.replies));
   store::BlobScrubber scrubber(stores.blobs.get());
   jobs::Retention retention(LimitsOfRetention(flags), &queue.ledger, stores.blobs.get(),
-                            &Clock::System());
+                            &Clock::System(),
+                            [sent = stores.sent.get()](const BlobId& id) { sent->Forget(id); });
   const ops::Ticker slow_ticker(SlowChores(flags, stores, &scrubber, &retention, &metrics));
   os::FaultPoint("start.listening");
+  // On a full disk the server is not ready from the beginning.
+  workers.storage.NothingToStore();
   workers.pool.Start();
   readiness.TellTo([&server](bool ready) { server->SetServing(ready); });
   // The pool, which outlives the server, may still find that storage fails.
@@ -366,9 +365,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_RETURN_IF_ERROR(WritePortFile(flags.port_file, server->address()));
 
   const int signal_number = WaitForSignal(signals);
-  if (const absl::Status noted = record->NoteTold(); !noted.ok()) {
-    Log().error("the end is not noted: {}", std::string(noted.message()));
-  }
+  recovery.NoteTold();
   os::FaultPoint("end.told");
   Drain(flags, signal_number, &queue, &workers, server.get(), &readiness);
   return workers.pool.failure();

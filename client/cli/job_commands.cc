@@ -49,10 +49,17 @@ std::string DeviceText(const v1::Job& job) {
   return absl::StrCat(name, ": ", kernels::DeviceNameAndThreads(job.device_fingerprint()));
 }
 
+// Returns why a job that runs gets no further; empty if nothing stands against it.
+std::string WaitText(const v1::Job& job) {
+  if (job.progress().phase() != "storage") return "";
+  return absl::StrCat("  waits for the server's storage: ", Escaped(job.progress().detail()));
+}
+
 void PrintJobLine(const v1::Job& job) {
-  std::printf("%-26s %-10s %5s  %-28s %s\n", Escaped(job.name()).c_str(),
+  std::printf("%-26s %-10s %5s  %-28s %s%s\n", Escaped(job.name()).c_str(),
               client::StateName(job.state()).c_str(), Age(job.create_time()).c_str(),
-              Escaped(job.model_name()).c_str(), Escaped(DeviceText(job)).c_str());
+              Escaped(job.model_name()).c_str(), Escaped(DeviceText(job)).c_str(),
+              WaitText(job).c_str());
 }
 
 void PrintJob(const v1::Job& job, const Settings& settings) {

@@ -30,24 +30,37 @@ class RemoteResult : public ResultSource {
   RemoteResult(const v1::JobResult* result, client::BlobClient* blobs)
       : result_(*result), blobs_(*blobs) {}
 
-  absl::Status Model(Sink sink) override { return Fetch(result_.model(), sink); }
-  absl::Status ExternalData(Sink sink) override { return Fetch(result_.external_data(), sink); }
+  absl::Status Model(Sink sink) override { return Fetch("model", result_.model(), sink); }
+  absl::Status ExternalData(Sink sink) override {
+    return Fetch("external data", result_.external_data(), sink);
+  }
   std::string external_location() const override { return result_.external_location(); }
-  absl::StatusOr<std::string> ReportJson() override { return Text(result_.report_json()); }
-  absl::StatusOr<std::string> ReportHtml() override { return Text(result_.report_html()); }
+  absl::StatusOr<std::string> ReportJson() override {
+    return Text("report", result_.report_json());
+  }
+  absl::StatusOr<std::string> ReportHtml() override {
+    return Text("report's page", result_.report_html());
+  }
   absl::StatusOr<std::string> Journal() override {
-    return result_.has_journal() ? Text(result_.journal()) : std::string();
+    return result_.has_journal() ? Text("journal", result_.journal()) : std::string();
   }
 
  private:
-  absl::Status Fetch(const v1::Digest& digest, Sink sink) {
+  // `what` the file is of the result. One that was damaged is not there any more when it is asked
+  // for again.
+  absl::Status Fetch(absl::string_view what, const v1::Digest& digest, Sink sink) {
     QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(digest));
-    return blobs_.Download(id, sink);
+    const absl::Status fetched = blobs_.Download(id, sink);
+    if (GetReason(fetched) != Reason::kBlobCorrupt && !absl::IsNotFound(fetched)) return fetched;
+    return MakeError(
+        Reason::kBlobCorrupt,
+        absl::StrCat("the ", what, " of the result is damaged or gone (", fetched.message(),
+                     "); submit the job again to have it made anew"));
   }
 
-  absl::StatusOr<std::string> Text(const v1::Digest& digest) {
+  absl::StatusOr<std::string> Text(absl::string_view what, const v1::Digest& digest) {
     std::string text;
-    QUOTIENT_RETURN_IF_ERROR(Fetch(digest, [&text](absl::string_view bytes) {
+    QUOTIENT_RETURN_IF_ERROR(Fetch(what, digest, [&text](absl::string_view bytes) {
       absl::StrAppend(&text, bytes);
       return absl::OkStatus();
     }));

@@ -46,8 +46,8 @@ const Flag kFlags[] = {
     {"max-queued-jobs-per-client", "N", &ServerFlags::max_queued_jobs_per_client,
      "those of one machine"},
     {"max-bytes-per-client", "N", &ServerFlags::max_bytes_per_client,
-     "files that the jobs of one machine need or have made, until they are removed; jobs that go "
-     "beyond are turned away; 0: no limit"},
+     "files that one machine has sent, or that its jobs need or have made, and records of these "
+     "jobs, until they are removed; jobs and uploads that go beyond are turned away; 0: no limit"},
     {"max-blob-bytes", "N", &ServerFlags::max_blob_bytes, "largest file of a model"},
     {"min-free-bytes", "N", &ServerFlags::min_free_bytes,
      "take no uploads while the disk has less free than this"},
@@ -65,8 +65,8 @@ const Flag kFlags[] = {
      "jobs that have ended, and whose result nobody has asked for in so many days, are removed "
      "with their files; 0: none are"},
     {"max-stored-bytes", "N", &ServerFlags::max_stored_bytes,
-     "files of models and results that are kept in all; of more, the results that were not used "
-     "for longest are removed; 0: as many as the disk has room for"},
+     "files of models and results and records of jobs that are kept in all; of more, the results "
+     "that were not used for longest are removed; 0: as many as the disk has room for"},
     {"spare-seconds", "N", &ServerFlags::spare_seconds,
      "what was used in the last N seconds stays even then, such as a model that was sent for a "
      "job"},

@@ -14,6 +14,7 @@
 #include "core/os/fault_point.h"
 #include "proto/wire/status.h"
 #include "server/jobs/action_key.h"
+#include "server/jobs/convert.h"
 #include "server/jobs/request_checks.h"
 
 namespace quotient::jobs {
@@ -53,6 +54,19 @@ absl::Status JobNotFound(absl::string_view id) {
   return MakeError(Reason::kJobNotFound, absl::StrCat("no job '", Escaped(id), "'"));
 }
 
+absl::Status BlobsMissing(const JobSpec& spec, const std::vector<BlobId>& missing) {
+  std::string problem = absl::StrCat(
+      missing.size(), " of the job's blobs are not on the server, the first: ", missing[0].Text());
+  const std::optional<BlobId> snapshot = optimize::SnapshotOf(spec.options.device);
+  if (snapshot.has_value() && std::ranges::find(missing, *snapshot) != missing.end()) {
+    absl::StrAppend(&problem,
+                    "; the device's snapshot is missing: --device-snapshot FILE sends it");
+  }
+  absl::Status status = MakeError(Reason::kBlobMissing, problem);
+  for (const BlobId& id : missing) wire::AddMissingBlob(id, &status);
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
@@ -87,20 +101,20 @@ absl::StatusOr<Admitted> Admission::TrySubmit(const SubmitRequest& request) {
 absl::Status Admission::CheckBlobs(const JobSpec& spec) const {
   std::vector<BlobId> missing;
   for (const BlobId& id : spec.Blobs()) {
-    QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Use(id));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Contains(id));
     if (!present) missing.push_back(id);
   }
-  if (missing.empty()) return absl::OkStatus();
-  std::string problem = absl::StrCat(
-      missing.size(), " of the job's blobs are not on the server, the first: ", missing[0].Text());
-  const std::optional<BlobId> snapshot = optimize::SnapshotOf(spec.options.device);
-  if (snapshot.has_value() && std::ranges::find(missing, *snapshot) != missing.end()) {
-    absl::StrAppend(&problem,
-                    "; the device's snapshot is missing: --device-snapshot FILE sends it");
+  return missing.empty() ? absl::OkStatus() : BlobsMissing(spec, missing);
+}
+
+absl::Status Admission::TakeBlobs(const JobSpec& spec) const {
+  std::vector<BlobId> missing;
+  for (const BlobId& id : spec.Blobs()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Use(id));
+    if (!present) missing.push_back(id);
+    if (dependencies_.sent != nullptr) dependencies_.sent->Forget(id);
   }
-  absl::Status status = MakeError(Reason::kBlobMissing, problem);
-  for (const BlobId& id : missing) wire::AddMissingBlob(id, &status);
-  return status;
+  return missing.empty() ? absl::OkStatus() : BlobsMissing(spec, missing);
 }
 
 absl::StatusOr<std::optional<Job>> Admission::FindEarlier(JobTransaction& store,
@@ -173,7 +187,13 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
   }
   // Nothing can be asked of a submission that has no id when its job has ended. If it were kept,
   // each one who finds a result would add a row for a day.
-  if (request.request_id.empty() && IsTerminal(admitted.job.state)) return admitted;
+  QUOTIENT_ASSIGN_OR_RETURN(const int submissions, store.CountSubmissions(admitted.job.id));
+  const bool are_many = submissions >= limits_.max_submissions;
+  if (IsTerminal(admitted.job.state) && (request.request_id.empty() || are_many)) return admitted;
+  if (are_many) {
+    return MakeError(Reason::kQuotaJobs, absl::StrCat(submissions, " requests share job ",
+                                                      admitted.job.id, " already"));
+  }
   // Another submission without a request id is stored under a new one, so that CountWishes counts
   // it.
   const std::string id = request.request_id.empty() ? dependencies_.new_id() : request.request_id;
@@ -254,6 +274,7 @@ absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, Job job) const {
   }
   QUOTIENT_RETURN_IF_ERROR(CheckBytes(edit.store(), job.client, job));
   QUOTIENT_RETURN_IF_ERROR(dependencies_.check_room());
+  QUOTIENT_RETURN_IF_ERROR(TakeBlobs(job.spec));
   job.id = dependencies_.new_id();
   job.start_by_ms = StartBy(job.policy, edit.store().now_ms());
   QUOTIENT_RETURN_IF_ERROR(edit.Add(&job, "client"));
@@ -264,14 +285,17 @@ absl::Status Admission::CheckBytes(JobTransaction& store, absl::string_view clie
                                    const Job& job) const {
   const int64_t limit = limits_.max_bytes_per_client;
   if (limit == 0) return absl::OkStatus();
-  QUOTIENT_ASSIGN_OR_RETURN(const int64_t held, store.BytesOf(client));
-  QUOTIENT_ASSIGN_OR_RETURN(const int64_t added, store.BytesNewTo(client, BlobsOf(job)));
+  const std::vector<BlobId> blobs = BlobsOf(job);
+  QUOTIENT_ASSIGN_OR_RETURN(int64_t held, store.BytesOf(client));
+  if (dependencies_.sent != nullptr) held += dependencies_.sent->BytesOf(client, blobs);
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t files, store.BytesNewTo(client, blobs));
+  const int64_t added = files + RowBytes(job);
   if (held <= limit && added <= limit - held) return absl::OkStatus();
-  return MakeError(
-      Reason::kQuotaBytes,
-      absl::StrCat("the jobs of this client have ", held, " bytes of files, this one would add ",
-                   added, ", and the limit is ", limit,
-                   "; delete jobs that have ended, or wait until they are removed"));
+  return MakeError(Reason::kQuotaBytes,
+                   absl::StrCat("this client has ", held,
+                                " bytes of files and records on the server, this job would add ",
+                                added, ", and the limit is ", limit,
+                                "; delete jobs that have ended, or wait until they are removed"));
 }
 
 absl::StatusOr<Submission> Admission::FindSubmissionOf(JobTransaction& store,

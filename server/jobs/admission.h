@@ -16,6 +16,7 @@
 #include "server/jobs/blob_store.h"
 #include "server/jobs/job.h"
 #include "server/jobs/ledger.h"
+#include "server/jobs/sent_blobs.h"
 
 namespace quotient::jobs {
 
@@ -53,6 +54,8 @@ class Admission {
     // STORAGE_DOWN if the disk is too full for one more job, whose record may have megabytes.
     // Called with the ledger locked, so it must be quick.
     std::function<absl::Status()> check_room = [] { return absl::OkStatus(); };
+    // What clients have sent. Null if that counts for nobody.
+    SentBlobs* sent = nullptr;
   };
 
   Admission(const AdmissionLimits& limits, Dependencies dependencies)
@@ -62,7 +65,8 @@ class Admission {
   // is durable when this returns. A device that stands for others is replaced by the one that it is
   // here. Errors: OPTION_INVALID, LIMIT_BYTES, LIMIT_NODES, BLOB_MISSING, DEVICE_NOT_PRESENT and
   // what else opening a device fails with, REQUEST_ID_REUSED, QUOTA_JOBS, QUOTA_BYTES, QUEUE_FULL,
-  // DRAINING, STORAGE_DOWN. A request for which there is a job already meets no quota.
+  // DRAINING, STORAGE_DOWN. A request for which there is a job already meets no quota, unless too
+  // many requests share that.
   absl::StatusOr<Admitted> Submit(const SubmitRequest& request);
 
   // Returns the job whose end Submit would return as that of an equal job. The blobs of the model
@@ -97,9 +101,11 @@ class Admission {
 
  private:
   absl::StatusOr<Admitted> TrySubmit(const SubmitRequest& request);
-  // BLOB_MISSING if one is not there. Also sees to it that the blobs stay until the job is in the
-  // store.
+  // BLOB_MISSING if one is not there.
   absl::Status CheckBlobs(const JobSpec& spec) const;
+  // The same, and sees to it that the blobs stay until the job is in the store. Only for a job that
+  // nothing else stands against: else requests that are refused would keep blobs.
+  absl::Status TakeBlobs(const JobSpec& spec) const;
   // Returns the job of the request, with what the server decides, which is not in the store yet.
   // Errors are those of identifying the device.
   absl::StatusOr<Job> NewJob(const SubmitRequest& request) const;

@@ -119,9 +119,10 @@ class UploadStore {
   virtual ~UploadStore() = default;
 
   // `client` is who uploads, for the limits per client. Returns QUOTA_CALLS if the client has too
-  // many uploads, or if they would take too much, QUEUE_FULL if there are too many in all, and
-  // STORAGE_DOWN if there is no room for the blob besides what other uploads have reserved. May
-  // return an earlier upload of the same blob and client, to which nobody writes.
+  // many uploads, or if they would take too much, QUOTA_BYTES if it has too much stored, QUEUE_FULL
+  // if there are too many in all, or if those of others have reserved the room, and STORAGE_DOWN if
+  // the disk has no room for the blob. May return an earlier upload of the same blob and client, to
+  // which nobody writes.
   virtual absl::StatusOr<UploadTicket> Start(const BlobId& blob, absl::string_view client) = 0;
   // Returns NOT_FOUND if there is no such upload, or no longer.
   virtual absl::StatusOr<int64_t> CommittedOffset(absl::string_view upload_id) = 0;

@@ -3,6 +3,7 @@
 // Converts jobs to and from messages of quotient.v1. The messages are used on the wire and as
 // records in the job store, since protobuf lets later versions read older records.
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -36,6 +37,11 @@ v1::Job ToProto(const Job& job, const std::optional<Progress>& progress);
 v1::Job ToSummary(const Job& job, const std::optional<Progress>& progress);
 // Reads all fields but the lease's epoch, which messages do not have.
 absl::StatusOr<Job> FromProto(const v1::Job& message);
+
+// What a store needs for a job beside its files: a record of so many bytes, and rows about the job
+// and each of its files. The latter is an estimate. Without a number, the job is converted.
+int64_t RowBytes(const Job& job, size_t record_bytes);
+int64_t RowBytes(const Job& job);
 
 // Converts a job id to a resource name "jobs/<id>", and back. The latter returns JOB_NOT_FOUND for
 // any other text.

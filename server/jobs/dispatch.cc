@@ -150,7 +150,7 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
 absl::StatusOr<std::optional<Job>> Dispatch::NextInTime(Ledger::Edit& edit) {
   JobTransaction& store = edit.store();
   for (;;) {
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<QueueHead> heads, store.QueueHeads());
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<QueueHead> heads, store.QueueHeads(Pausing()));
     if (heads.empty()) return std::nullopt;
     QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, edit.FindReadable(Next(heads).job_id));
     if (!job.has_value()) continue;
@@ -177,7 +177,22 @@ absl::Status Dispatch::Finish(const Lease& lease, const absl::StatusOr<JobResult
   });
 }
 
-absl::Status Dispatch::HandBack(const Lease& lease, absl::string_view reason) {
+std::set<std::string> Dispatch::Pausing() {
+  const MonotonicMutexLock lock(&mutex_);
+  const int64_t now_ns = clock_.NowNs();
+  std::erase_if(paused_until_ns_, [&](const auto& entry) { return entry.second <= now_ns; });
+  std::set<std::string> ids;
+  for (const auto& [id, until_ns] : paused_until_ns_) ids.insert(id);
+  return ids;
+}
+
+absl::Status Dispatch::HandBack(const Lease& lease, absl::string_view reason,
+                                absl::Duration pause) {
+  if (pause > absl::ZeroDuration()) {
+    // Before the job is in the queue, from which another worker could take it at once.
+    const MonotonicMutexLock lock(&mutex_);
+    paused_until_ns_[lease.job_id] = clock_.NowNs() + absl::ToInt64Nanoseconds(pause);
+  }
   return End(lease, [reason](Ledger::Edit& edit, Job job) {
     os::FaultPoint("hand_back.found");
     return MoveBack(edit, std::move(job), "worker", reason);

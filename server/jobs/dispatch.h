@@ -5,7 +5,10 @@
 // is checked against the epoch of its lease, so that a worker that was taken for dead cannot change
 // the job any more.
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,8 +54,10 @@ class Dispatch : public JobObserver {
   // Runs `action` while the lease is held: during the call nobody else can claim or end the job.
   absl::Status WhileHeld(const Lease& lease, absl::FunctionRef<absl::Status()> action);
   // Puts the job back into the queue for a reason that is not the job's; the attempt does not
-  // count. Ends the job if it is being cancelled.
-  absl::Status HandBack(const Lease& lease, absl::string_view reason);
+  // count. Ends the job if it is being cancelled. Other jobs, also of its client, go before it for
+  // `pause`, which a new process does not know of.
+  absl::Status HandBack(const Lease& lease, absl::string_view reason,
+                        absl::Duration pause = absl::ZeroDuration());
   // Treats the worker as dead, because its process cannot run the job any more: the job goes back
   // to the queue because of `reason`, or fails with `error` if this was its last attempt.
   absl::Status Lose(const Lease& lease, absl::string_view reason, const absl::Status& error);
@@ -89,6 +94,8 @@ class Dispatch : public JobObserver {
   // waits.
   absl::StatusOr<std::optional<Job>> NextInTime(Ledger::Edit& edit) ABSL_LOCKS_EXCLUDED(mutex_);
   const QueueHead& Next(const std::vector<QueueHead>& heads) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The ids of jobs whose pauses last.
+  std::set<std::string> Pausing() ABSL_LOCKS_EXCLUDED(mutex_);
 
   Ledger& ledger_;
   const Clock& clock_;
@@ -99,6 +106,8 @@ class Dispatch : public JobObserver {
   // Whether jobs may be waiting. Initially true, since the store may hold some.
   bool work_ ABSL_GUARDED_BY(mutex_) = true;
   bool interrupted_ ABSL_GUARDED_BY(mutex_) = false;
+  // Until when jobs that were handed back have to pause, by their ids.
+  std::map<std::string, int64_t> paused_until_ns_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::jobs

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,13 +42,16 @@ class JobTransaction {
   // Returns the newest job with this key that has a reusable end; if there is none, the newest one
   // that waits or runs and was not told to stop.
   virtual absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) = 0;
-  // Returns of each client that has waiting jobs the one of the least rank, or the oldest of these.
-  virtual absl::StatusOr<std::vector<QueueHead>> QueueHeads() = 0;
+  // Returns of each client that has waiting jobs, other than those with these ids, the one of the
+  // least rank, or the oldest of these.
+  virtual absl::StatusOr<std::vector<QueueHead>> QueueHeads(
+      const std::set<std::string>& without) = 0;
   virtual absl::StatusOr<int> CountQueued() = 0;
   virtual absl::StatusOr<int> CountQueuedOf(absl::string_view client) = 0;
-  // Returns the bytes of all blobs to which jobs of the client refer, each of them counted once,
-  // and how many more these blobs would add if another one of its jobs referred to them. What that
-  // takes does not depend on the number of jobs.
+  // Returns the bytes that are stored for jobs of the client: of all blobs to which they refer,
+  // each of them counted once, and of the jobs' own rows (RowBytes); and how many more these blobs
+  // would add if another one of its jobs referred to them. What that takes does not depend on the
+  // number of jobs.
   virtual absl::StatusOr<int64_t> BytesOf(absl::string_view client) = 0;
   virtual absl::StatusOr<int64_t> BytesNewTo(absl::string_view client,
                                              std::span<const BlobId> blobs) = 0;
@@ -68,6 +72,8 @@ class JobTransaction {
 
   virtual absl::StatusOr<std::optional<Submission>> FindSubmission(absl::string_view id) = 0;
   virtual absl::Status PutSubmission(const Submission& submission) = 0;
+  // Returns the number of all of the job's submissions.
+  virtual absl::StatusOr<int> CountSubmissions(absl::string_view job_id) = 0;
   // Returns the number of the job's submissions that were not withdrawn; for all of its result, of
   // those that do not take an early one either.
   virtual absl::StatusOr<int> CountWishes(absl::string_view job_id) = 0;
@@ -128,6 +134,14 @@ class JobStore {
   // The same of jobs other than `except` that have not ended, or were used at `unix_ms` or later.
   virtual absl::StatusOr<bool> IsWanted(const BlobId& blob, absl::string_view except,
                                         int64_t unix_ms) = 0;
+  // As JobTransaction has it.
+  virtual absl::StatusOr<int64_t> BytesOf(absl::string_view client) = 0;
+  // Returns what all jobs take in the store, without what removed ones have left free in it.
+  virtual absl::StatusOr<int64_t> HeldBytes() = 0;
+  // Gives some of what removed jobs have left free back to the disk, at most so many bytes, and
+  // returns how many. Other writes wait meanwhile. Nothing if little is free, which jobs to come
+  // will use.
+  virtual absl::StatusOr<int64_t> GiveBack(int64_t most_bytes) = 0;
 };
 
 }  // namespace quotient::jobs

@@ -8,6 +8,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/fault_point.h"
+#include "server/jobs/convert.h"
 
 namespace quotient::jobs {
 namespace {
@@ -16,6 +17,10 @@ namespace {
 constexpr int kBatch = 100;
 // So many are looked at in one round to make room.
 constexpr int kMostEvictions = 10'000;
+// A job whose rows are smaller than this takes no room that would be worth a result.
+constexpr int64_t kLargeRowBytes = int64_t{64} << 10;
+// So much room is given back at once, while nobody else can write.
+constexpr int64_t kGiveBackBytes = int64_t{1} << 20;
 
 }  // namespace
 
@@ -71,6 +76,7 @@ absl::Status Retention::RemoveBlob(const BlobId& id, int64_t before_ms, Retentio
   if (needed) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const bool removed, blobs_.RemoveUnused(id, before_ms));
   if (!removed) return absl::OkStatus();
+  on_removed_(id);
   ++round->blobs;
   round->blob_bytes += id.size_bytes;
   round->held_bytes -= id.size_bytes;
@@ -89,13 +95,23 @@ absl::Status Retention::RemoveUnusedBlobs(int64_t before_ms, int64_t enough, boo
   });
 }
 
+absl::Status Retention::GiveBack() {
+  for (;;) {
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t given, ledger_.store().GiveBack(kGiveBackBytes));
+    if (given == 0) return absl::OkStatus();
+  }
+}
+
 // What is free is looked at once: a file system may give room back late, and never what others
 // take.
 absl::Status Retention::MakeRoom(int64_t before_ms, RetentionRound* round) {
+  QUOTIENT_RETURN_IF_ERROR(GiveBack());
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t free_bytes, blobs_.FreeBytes());
+  QUOTIENT_ASSIGN_OR_RETURN(round->row_bytes, ledger_.store().HeldBytes());
   round->excess_bytes = limits_.min_free_bytes - free_bytes;
-  if (limits_.max_blob_bytes > 0) {
-    round->excess_bytes = std::max(round->excess_bytes, round->held_bytes - limits_.max_blob_bytes);
+  if (limits_.max_bytes > 0) {
+    round->excess_bytes =
+        std::max(round->excess_bytes, round->held_bytes + round->row_bytes - limits_.max_bytes);
   }
   if (round->excess_bytes > 0) {
     QUOTIENT_RETURN_IF_ERROR(
@@ -126,10 +142,16 @@ absl::Status Retention::Evict(const std::string& id, int64_t before_ms, Retentio
     QUOTIENT_ASSIGN_OR_RETURN(const bool needed, ledger_.store().IsWanted(blob, id, before_ms));
     if (!needed) freed.push_back(blob);
   }
-  if (freed.empty()) return absl::OkStatus();
+  const int64_t row_bytes = RowBytes(**job);
+  if (freed.empty() && (*job)->result.has_value() && row_bytes < kLargeRowBytes) {
+    return absl::OkStatus();
+  }
   QUOTIENT_ASSIGN_OR_RETURN(const int removed,
                             RemoveJobs({&id, 1}, before_ms, RemovalCause::kSpace));
-  round->jobs_for_space += removed;
+  if (removed == 0) return absl::OkStatus();
+  ++round->jobs_for_space;
+  round->row_bytes -= row_bytes;
+  round->excess_bytes -= row_bytes;
   for (const BlobId& blob : freed) {
     QUOTIENT_RETURN_IF_ERROR(RemoveBlob(blob, before_ms, round));
   }

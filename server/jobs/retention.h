@@ -2,7 +2,8 @@
 
 // Removes what nobody needs any more: jobs that have ended and whose result nobody has asked for in
 // a long time, and blobs that no job refers to. If room is short all the same, the blobs of no job
-// go earlier, and then the results that were not used for longest.
+// go earlier, and then the jobs that were not used for longest: those without a result, those whose
+// removal frees files, and those whose own record is large.
 //
 // A blob is never removed while a job in the store refers to it. One to which a job is about to
 // refer, such as a model that was sent a moment ago, was used just now and stays for that reason.
@@ -10,8 +11,10 @@
 // finds.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,7 +26,7 @@ namespace quotient::jobs {
 
 struct RetentionLimits {
   int64_t keep_ms = 0;         // Jobs that were not used for so long are removed; 0: none are.
-  int64_t max_blob_bytes = 0;  // Of all blobs; 0: no limit.
+  int64_t max_bytes = 0;       // Of all blobs and of the job store; 0: no limit.
   int64_t min_free_bytes = 0;  // What the disk should have free.
   // What was used so recently stays, even if room is short.
   int64_t spare_ms = int64_t{3600} * 1000;
@@ -36,6 +39,7 @@ struct RetentionRound {
   int blobs = 0;
   int64_t blob_bytes = 0;
   int64_t held_bytes = 0;  // Of all blobs that are left.
+  int64_t row_bytes = 0;   // What the job store takes for the jobs that are left.
   // What should still go, and cannot, since it is needed or was just used.
   int64_t excess_bytes = 0;
   // Whether there is such an excess now and was none after the last round that came to an end, or
@@ -49,9 +53,15 @@ class Retention {
   // What nobody needs stays for so long after its last use.
   static constexpr int64_t kUnusedBlobMs = int64_t{24} * 3600 * 1000;
 
-  // Borrows all three.
-  Retention(const RetentionLimits& limits, Ledger* ledger, BlobInventory* blobs, const Clock* clock)
-      : limits_(limits), ledger_(*ledger), blobs_(*blobs), clock_(*clock) {}
+  // Borrows all three. `on_removed` is told of each blob that was removed.
+  Retention(
+      const RetentionLimits& limits, Ledger* ledger, BlobInventory* blobs, const Clock* clock,
+      std::function<void(const BlobId&)> on_removed = [](const BlobId&) {})
+      : limits_(limits),
+        ledger_(*ledger),
+        blobs_(*blobs),
+        clock_(*clock),
+        on_removed_(std::move(on_removed)) {}
 
   // Looks at all jobs that may be removed and at all blobs. If it fails in the middle, `round` has
   // what was done, and the next round goes on.
@@ -70,13 +80,17 @@ class Retention {
   absl::Status RemoveUnusedBlobs(int64_t before_ms, int64_t enough, bool counts,
                                  RetentionRound* round);
   absl::Status MakeRoom(int64_t before_ms, RetentionRound* round);
-  // Removes the job and its blobs if that frees anything.
+  // Gives what removed jobs have left in the store back to the disk, which else looks fuller than
+  // it is about to be.
+  absl::Status GiveBack();
+  // Removes the job and its blobs if that is worth it.
   absl::Status Evict(const std::string& id, int64_t before_ms, RetentionRound* round);
 
   const RetentionLimits limits_;
   Ledger& ledger_;
   BlobInventory& blobs_;
   const Clock& clock_;
+  const std::function<void(const BlobId&)> on_removed_;
 
   bool had_excess_ = false;  // After the last round that came to an end.
 };

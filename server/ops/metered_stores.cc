@@ -52,6 +52,16 @@ class MeteredJobStore : public jobs::JobStore {
   absl::StatusOr<bool> Refers(const BlobId& blob) override {
     return Timed("read", [&] { return store_->Refers(blob); });
   }
+  absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
+    return Timed("read", [&] { return store_->BytesOf(client); });
+  }
+  absl::StatusOr<int64_t> HeldBytes() override {
+    return Timed("read", [&] { return store_->HeldBytes(); });
+  }
+  // Not timed: it is asked each second and mostly does nothing.
+  absl::StatusOr<int64_t> GiveBack(int64_t most_bytes) override {
+    return store_->GiveBack(most_bytes);
+  }
 
  private:
   static const absl::Status& StatusOf(const absl::Status& status) { return status; }

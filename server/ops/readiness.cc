@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace quotient::ops {
 namespace {
 
@@ -30,10 +32,10 @@ void Readiness::TellTo(std::function<void(bool ready)> tell) {
   Publish();
 }
 
-void Readiness::Set(Obstacle obstacle, bool present) {
+void Readiness::Set(Obstacle obstacle, bool present, absl::string_view why) {
   absl::MutexLock lock(&mutex_);
   if (present) {
-    obstacles_.insert(obstacle);
+    obstacles_[obstacle] = std::string(why);
   } else {
     obstacles_.erase(obstacle);
   }
@@ -43,8 +45,16 @@ void Readiness::Set(Obstacle obstacle, bool present) {
 std::vector<std::string> Readiness::obstacles() const {
   absl::MutexLock lock(&mutex_);
   std::vector<std::string> names;
-  for (const Obstacle obstacle : obstacles_) names.emplace_back(NameOf(obstacle));
+  for (const auto& [obstacle, why] : obstacles_) {
+    names.push_back(absl::StrCat(NameOf(obstacle), why.empty() ? "" : ": ", why));
+  }
   return names;
+}
+
+std::string Readiness::StorageFailure() const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = obstacles_.find(Obstacle::kStorage);
+  return found == obstacles_.end() ? "" : found->second;
 }
 
 void Readiness::Publish() {

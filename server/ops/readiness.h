@@ -4,11 +4,12 @@
 // the page /readyz tell so.
 
 #include <functional>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "server/ops/metrics.h"
 
@@ -28,10 +29,13 @@ class Readiness {
 
   // `tell` is told now, and at each change, whether the server is ready.
   void TellTo(std::function<void(bool ready)> tell) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Set(Obstacle obstacle, bool present) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The names of what stands against it now: "starting", "storage", "draining". None if the server
-  // is ready.
+  // `why` is for people; empty if the obstacle says all.
+  void Set(Obstacle obstacle, bool present, absl::string_view why = "") ABSL_LOCKS_EXCLUDED(mutex_);
+  // The names of what stands against it now: "starting", "storage", "draining", each with the
+  // reason, if there is one, as "storage: the disk is full". None if the server is ready.
   std::vector<std::string> obstacles() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Why results cannot be stored now; empty if they can.
+  std::string StorageFailure() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -40,7 +44,8 @@ class Readiness {
 
   // Held while others are told, so that they hear of changes in order.
   mutable absl::Mutex mutex_;
-  std::set<Obstacle> obstacles_ ABSL_GUARDED_BY(mutex_) = {Obstacle::kStarting};
+  // With the reasons.
+  std::map<Obstacle, std::string> obstacles_ ABSL_GUARDED_BY(mutex_) = {{Obstacle::kStarting, ""}};
   std::function<void(bool)> tell_ ABSL_GUARDED_BY(mutex_) = [](bool) {};
 };
 

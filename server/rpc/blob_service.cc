@@ -23,7 +23,8 @@ absl::Status Malformed(absl::string_view message) { return absl::InvalidArgument
 
 absl::Status Unreadable(const BlobId& id) {
   return MakeError(Reason::kBlobCorrupt,
-                   absl::StrCat("the server's disk cannot read blob ", id.Text()));
+                   absl::StrCat("the server's disk cannot read file ", id.Text(),
+                                "; a result is made anew when its job is submitted again"));
 }
 
 }  // namespace

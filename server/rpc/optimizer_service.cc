@@ -90,6 +90,19 @@ absl::StatusOr<jobs::JobFilter> FilterOf(const v1::ListJobsRequest& message) {
 
 }  // namespace
 
+std::optional<Progress> OptimizerService::ProgressOf(const jobs::Job& job) const {
+  std::optional<Progress> progress = hub_.LatestProgress(job.id);
+  if (job.state != jobs::JobState::kRunning && job.state != jobs::JobState::kCancelling) {
+    return progress;
+  }
+  std::string failure = storage_failure_();
+  if (failure.empty()) return progress;
+  if (!progress.has_value()) progress.emplace();
+  progress->phase = "storage";
+  progress->detail = std::move(failure);
+  return progress;
+}
+
 grpc::Status OptimizerService::SubmitJob(grpc::ServerContext* context,
                                          const v1::SubmitJobRequest* request,
                                          v1::SubmitJobResponse* response) {
@@ -106,7 +119,7 @@ absl::StatusOr<v1::SubmitJobResponse> OptimizerService::Submit(const v1::SubmitJ
   }
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Admitted admitted, admission_.Submit(request));
   v1::SubmitJobResponse response;
-  *response.mutable_job() = jobs::ToProto(admitted.job, hub_.LatestProgress(admitted.job.id));
+  *response.mutable_job() = jobs::ToProto(admitted.job, ProgressOf(admitted.job));
   response.set_disposition(DispositionProto(admitted.disposition));
   return response;
 }
@@ -135,7 +148,7 @@ absl::StatusOr<jobs::Job> OptimizerService::Find(const std::string& name) {
 
 absl::StatusOr<v1::Job> OptimizerService::Get(const v1::GetJobRequest& request) {
   QUOTIENT_ASSIGN_OR_RETURN(const jobs::Job job, Find(request.name()));
-  return jobs::ToProto(job, hub_.LatestProgress(job.id));
+  return jobs::ToProto(job, ProgressOf(job));
 }
 
 grpc::Status OptimizerService::ListJobs(grpc::ServerContext* /*context*/,
@@ -159,7 +172,7 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
   size_t bytes = 0;
   int64_t last_number = 0;
   QUOTIENT_RETURN_IF_ERROR(store_.List(query, [&](int64_t number, const jobs::Job& job) {
-    v1::Job summary = jobs::ToSummary(job, hub_.LatestProgress(job.id));
+    v1::Job summary = jobs::ToSummary(job, ProgressOf(job));
     bytes += summary.ByteSizeLong();
     if (response.jobs_size() == page_size || (bytes > kMaxPageBytes && response.jobs_size() > 0)) {
       response.set_next_page_token(MakePageToken(last_number, query.filter));

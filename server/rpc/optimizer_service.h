@@ -1,9 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "core/base/progress.h"
 #include "quotient/v1/optimizer.grpc.pb.h"
 #include "server/jobs/admission.h"
 #include "server/jobs/job_store.h"
@@ -20,12 +24,15 @@ namespace quotient::rpc {
 class OptimizerService final
     : public v1::OptimizerService::WithCallbackMethod_WatchJob<v1::OptimizerService::Service> {
  public:
+  // `storage_failure` says why results cannot be stored now, and nothing if they can.
   OptimizerService(const SlotLimits& watches, jobs::Admission* admission, jobs::JobStore* store,
-                   jobs::WatchHub* hub, worker::JobRunner* runner, const Clock* clock)
+                   jobs::WatchHub* hub, worker::JobRunner* runner, const Clock* clock,
+                   std::function<std::string()> storage_failure)
       : admission_(*admission),
         store_(*store),
         hub_(*hub),
         runner_(*runner),
+        storage_failure_(std::move(storage_failure)),
         watches_(watches, "watched jobs", clock),
         checks_({.count = kMostChecks, .per_peer = 1}, "results that are verified or replayed",
                 clock) {}
@@ -76,11 +83,15 @@ class OptimizerService final
   absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> BeginCheck(grpc::ServerContext* context,
                                                                 jobs::Job* job);
   absl::StatusOr<v1::DeleteJobResponse> Delete(const v1::DeleteJobRequest& request);
+  // The latest progress of a running job. While its result could not be stored, the phase is
+  // "storage", and the detail says why.
+  std::optional<Progress> ProgressOf(const jobs::Job& job) const;
 
   jobs::Admission& admission_;
   jobs::JobStore& store_;
   jobs::WatchHub& hub_;
   worker::JobRunner& runner_;
+  const std::function<std::string()> storage_failure_;
   StreamSlots watches_;
   StreamSlots checks_;
 };

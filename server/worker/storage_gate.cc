@@ -13,20 +13,24 @@ constexpr absl::Duration kBetweenLooks = absl::Seconds(30);
 
 }  // namespace
 
-void StorageGate::Failed(const absl::Status& failure, int64_t bytes) {
+void StorageGate::Failed(const absl::Status& failure) {
   absl::MutexLock lock(&mutex_);
-  bytes_ = bytes;
   BeginPause();
   Log().error("storage fails, the next attempt is in {:.1f} s: {}", absl::ToDoubleSeconds(pause_),
               std::string(failure.message()));
-  SetUp(false);
+  SetState(failure);
+}
+
+bool StorageGate::TakesSome() {
+  absl::MutexLock lock(&mutex_);
+  return dependencies_.probe().ok();
 }
 
 void StorageGate::Stored() {
   absl::MutexLock lock(&mutex_);
   pause_ = absl::ZeroDuration();
   closed_until_ns_ = 0;
-  SetUp(true);
+  SetState(absl::OkStatus());
 }
 
 void StorageGate::NothingToStore() {
@@ -34,11 +38,11 @@ void StorageGate::NothingToStore() {
   const int64_t now_ns = dependencies_.clock->NowNs();
   if (up_ && now_ns < next_look_ns_) return;
   next_look_ns_ = now_ns + absl::ToInt64Nanoseconds(kBetweenLooks);
-  const absl::Status probed = dependencies_.probe(/*bytes=*/0);
-  if (probed.ok()) return SetUp(true);
+  const absl::Status probed = dependencies_.probe();
+  if (probed.ok()) return SetState(absl::OkStatus());
   if (up_) Log().error("storage fails while no job waits: {}", std::string(probed.message()));
   BeginPause();
-  SetUp(false);
+  SetState(probed);
 }
 
 absl::Duration StorageGate::Closed() {
@@ -46,20 +50,19 @@ absl::Duration StorageGate::Closed() {
   if (up_) return absl::ZeroDuration();
   const int64_t left_ns = closed_until_ns_ - dependencies_.clock->NowNs();
   if (left_ns > 0) return absl::Nanoseconds(left_ns);
-  if (!dependencies_.probe(/*bytes=*/0).ok()) {
+  if (!dependencies_.probe().ok()) {
     BeginPause();
     return pause_;
   }
-  // If it is not sure that there is room, a job tells.
-  if (dependencies_.probe(bytes_).ok()) SetUp(true);
+  SetState(absl::OkStatus());
   return absl::ZeroDuration();
 }
 
-void StorageGate::SetUp(bool up) {
-  if (up_ == up) return;
-  up_ = up;
-  if (up) Log().info("storage takes results again");
-  dependencies_.on_change(up);
+void StorageGate::SetState(const absl::Status& state) {
+  if (up_ == state.ok()) return;
+  up_ = state.ok();
+  if (up_) Log().info("storage takes results again");
+  dependencies_.on_change(state);
 }
 
 void StorageGate::BeginPause() {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Keeps workers from taking jobs while their results cannot be stored. After a failure there is a
-// pause, which grows from one failure to the next. Then the storage is tried with a few bytes, and
-// if it takes them, with a job.
+// Keeps workers from taking jobs while nothing can be stored. After a failure there is a pause,
+// which grows from one failure to the next. Then the storage is tried with a few bytes, and if it
+// takes them, jobs are taken again. A job whose own result is too large for it is no matter of the
+// gate.
 
 #include <cstdint>
 #include <functional>
@@ -25,18 +26,20 @@ class StorageGate {
  public:
   struct Dependencies {
     const Clock* clock;
-    // Tries the storage, and whether there is room for so many bytes. May block.
-    std::function<absl::Status(int64_t bytes)> probe;
-    // Is told when results cannot be stored any more, and when they can again. Must not call the
-    // gate.
-    std::function<void(bool up)> on_change;
+    // Tries the storage with a few bytes. May block.
+    std::function<absl::Status()> probe;
+    // Is told when results cannot be stored any more, with the reason, and when they can again: OK.
+    // Must not call the gate.
+    std::function<void(const absl::Status&)> on_change;
   };
 
   StorageGate(const StoragePauses& pauses, Dependencies dependencies)
       : pauses_(pauses), dependencies_(std::move(dependencies)) {}
 
-  // The storage has refused something. `bytes` is about what it will have to take.
-  void Failed(const absl::Status& failure, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The storage has refused something.
+  void Failed(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the storage takes a few bytes now, whatever it has refused.
+  bool TakesSome() ABSL_LOCKS_EXCLUDED(mutex_);
   // The storage has taken a result.
   void Stored() ABSL_LOCKS_EXCLUDED(mutex_);
   // No job waits to try the storage with, so it is probed now and then: uploads and submissions
@@ -46,7 +49,7 @@ class StorageGate {
   absl::Duration Closed() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void SetUp(bool up) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetState(const absl::Status& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginPause() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const StoragePauses pauses_;
@@ -55,7 +58,6 @@ class StorageGate {
   // Held while the storage is probed and while others are told, so that both happen in order.
   absl::Mutex mutex_;
   bool up_ ABSL_GUARDED_BY(mutex_) = true;
-  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // What the storage will have to take.
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
   int64_t closed_until_ns_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t next_look_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // Of an idle server.

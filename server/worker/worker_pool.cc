@@ -21,6 +21,9 @@ constexpr absl::Duration kPoll = absl::Seconds(5);
 // Between two attempts to write a result. Shorter than a lease, which is renewed before each.
 constexpr absl::Duration kLongestRetry = absl::Milliseconds(jobs::Dispatch::kLeaseMs / 3);
 
+// Between two attempts of a job that the storage refuses.
+constexpr absl::Duration kLongestRefusedPause = absl::Minutes(5);
+
 // Returns the log level for a job's outcome. Refused models and cancelled jobs are routine. A
 // missing device or file is a warning, since it may be the client's mistake or the operator's.
 // Everything else is a fault of the server or its machine.
@@ -101,8 +104,9 @@ absl::Status WorkerPool::failure() const {
 
 void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& transition) {
   const bool is_cancelled = transition.to == jobs::JobState::kCancelling;
-  if (!is_cancelled && !job.stop_requested) return;
   absl::MutexLock lock(&mutex_);
+  if (IsTerminal(transition.to)) refusals_.erase(job.id);
+  if (!is_cancelled && !job.stop_requested) return;
   for (const auto& [token, job_id] : running_) {
     if (job_id != job.id) continue;
     if (is_cancelled) token->Cancel();
@@ -112,16 +116,25 @@ void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& tran
 
 void WorkerPool::Work(int number) {
   const std::string name = absl::StrCat("worker ", number);
+  bool is_prepared = false;
   while (!stop_.is_set()) {
     if (const absl::Duration closed = dependencies_.storage->Closed();
         closed > absl::ZeroDuration()) {
       stop_.AwaitFor(closed);
       continue;
     }
+    if (!is_prepared) {
+      const absl::Status prepared = dependencies_.prepare();
+      is_prepared = prepared.ok();
+      if (!is_prepared) {
+        dependencies_.storage->Failed(Annotate(prepared, "interrupted jobs are not taken up"));
+        continue;
+      }
+    }
     const absl::StatusOr<std::optional<jobs::Claimed>> claimed =
         dependencies_.dispatch->Claim(name);
     if (!claimed.ok()) {
-      dependencies_.storage->Failed(Annotate(claimed.status(), "no job claimed"), /*bytes=*/0);
+      dependencies_.storage->Failed(Annotate(claimed.status(), "no job claimed"));
     } else if (!claimed->has_value()) {
       dependencies_.storage->NothingToStore();
       dependencies_.dispatch->WaitForWork(kPoll);
@@ -172,14 +185,38 @@ void WorkerPool::WriteOutcome(const jobs::Claimed& claimed,
   } else if (reason == Reason::kPoisoned) {
     WriteWithRetry(lease, [&] { return dispatch.Lose(lease, "process_died", result.status()); });
   } else if (reason == Reason::kStorageDown) {
-    // Comes first, too: the job is claimed again after a pause, and goes on from its checkpoint.
-    dependencies_.storage->Failed(result.status(), claimed.job.spec.model.TotalBytes());
-    WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "storage_down"); });
+    WriteRefused(claimed, result.status());
   } else if (stop_.is_set() && absl::IsCancelled(result.status())) {
     WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "drained"); });
   } else if (WriteWithRetry(lease, [&] { return dispatch.Finish(lease, result); }) && result.ok()) {
     dependencies_.storage->Stored();
   }
+}
+
+void WorkerPool::WriteRefused(const jobs::Claimed& claimed, const absl::Status& failure) {
+  jobs::Dispatch& dispatch = *dependencies_.dispatch;
+  const jobs::Lease& lease = claimed.lease;
+  if (!dependencies_.storage->TakesSome()) {
+    // Comes first: the job is claimed again after a pause, and goes on from its checkpoint.
+    dependencies_.storage->Failed(failure);
+    WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "storage_down"); });
+    return;
+  }
+  int refusals = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    refusals = ++refusals_[lease.job_id];
+  }
+  if (refusals < settings_.most_refusals) {
+    const absl::Duration pause =
+        std::min(settings_.refused_pause * (int64_t{1} << (refusals - 1)), kLongestRefusedPause);
+    WriteWithRetry(lease, [&] { return dispatch.HandBack(lease, "storage_down", pause); });
+    return;
+  }
+  const absl::Status error =
+      Annotate(failure, absl::StrCat("the storage took nothing of this job in ", refusals,
+                                     " attempts, while it took other things"));
+  WriteWithRetry(lease, [&] { return dispatch.Finish(lease, error); });
 }
 
 bool WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write) {
@@ -191,7 +228,7 @@ bool WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl
       Log().error("job {}: {}", lease.job_id, std::string(status.message()));
       return false;
     }
-    dependencies_.storage->Failed(Annotate(status, absl::StrCat("job ", lease.job_id)), 0);
+    dependencies_.storage->Failed(Annotate(status, absl::StrCat("job ", lease.job_id)));
     // If the pool stops, the next process takes the job up again, and the attempt does not count.
     if (stop_.AwaitFor(pause)) return false;
     pause = std::min(2 * pause, kLongestRetry);

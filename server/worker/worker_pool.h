@@ -2,7 +2,8 @@
 
 // The threads that run jobs. Each claims a job, runs it while a LeaseKeeper renews the lease, and
 // writes the result. When the pool stops, running jobs are handed back to the queue, and so is a
-// job whose result cannot be stored. The pool stops by itself when a job reports what only a new
+// job whose result cannot be stored; one that the storage has refused often while it took other
+// things fails. The pool stops by itself when a job reports what only a new
 // process can remedy: that a device is lost (DEVICE_LOST), or that the files of the server were
 // replaced (PROGRAM_REPLACED).
 
@@ -34,6 +35,10 @@ struct PoolSettings {
   absl::Duration renew_interval = absl::Milliseconds(jobs::Dispatch::kLeaseMs / 3);
   // Pause after the job store has refused a result for the first time. It grows up to a limit.
   absl::Duration retry_interval = absl::Seconds(1);
+  // Of a job that the storage refuses while it takes other things: the first pause, which doubles
+  // up to a limit, and after how many attempts it fails.
+  absl::Duration refused_pause = absl::Seconds(1);
+  int most_refusals = 10;
 };
 
 class WorkerPool : public jobs::JobObserver {
@@ -47,6 +52,9 @@ class WorkerPool : public jobs::JobObserver {
     JobRunner* runner;
     StorageGate* storage;
     const Clock* clock;
+    // Called by each worker before it claims jobs, until it succeeds. The storage has failed if it
+    // does not.
+    std::function<absl::Status()> prepare = [] { return absl::OkStatus(); };
     // Called once, from the thread that calls Fail, when the pool stops by itself. May be empty.
     // Must not call the pool.
     std::function<void()> on_failure = {};
@@ -74,6 +82,9 @@ class WorkerPool : public jobs::JobObserver {
   void Work(int number);
   void RunOne(const jobs::Claimed& claimed);
   void WriteOutcome(const jobs::Claimed& claimed, const absl::StatusOr<jobs::JobResult>& result);
+  // Hands a job back that met a storage that failed, or ends it.
+  void WriteRefused(const jobs::Claimed& claimed, const absl::Status& failure)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Stops claiming jobs and signals running ones to stop. Does not block.
   void BeginStop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Repeats `write` while it fails with UNAVAILABLE, unless the pool is stopping, and keeps the
@@ -91,6 +102,8 @@ class WorkerPool : public jobs::JobObserver {
   // Job id of each run in progress. Two runs can have the same job for a while, until the one that
   // has lost the lease notices it.
   absl::flat_hash_map<CancelToken*, std::string> running_ ABSL_GUARDED_BY(mutex_);
+  // How often the storage has refused a job, by its id, while it took other things.
+  absl::flat_hash_map<std::string, int> refusals_ ABSL_GUARDED_BY(mutex_);
 
   std::vector<std::jthread> threads_;
 };

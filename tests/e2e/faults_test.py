@@ -171,7 +171,7 @@ class FaultsTest(harness.TestCase):
             self.assertEqual(self.quotient("jobs", "--json").json()["attempt"], 1)
             self.assert_code(self.quotient("cancel", job), 0)
 
-    def test_a_result_that_the_disk_does_not_take_waits_until_it_does(self):
+    def test_a_job_waits_until_the_disk_has_room(self):
         server = self.serve()
         onnx.save(models.conv_bn_relu(1), self.folder / "small.onnx")
         job = self.submit("small.onnx", "--budget", "1s")
@@ -180,10 +180,12 @@ class FaultsTest(harness.TestCase):
         server.flags = ("--min-free-bytes", str(2**60), "--metrics-listen", "127.0.0.1:0")
         server.start()
         with self.running("watch", job, "--json") as watcher:
-            harness.read_until(watcher.stdout, "storage_down")
             self.assertIn("quotient_storage_up 0\n", server.metrics())
             self.assertIn("quotient_ready 0\n", server.metrics())
-            self.assertEqual(server.page("/readyz"), (503, "storage\n"))
+            status, obstacles = server.page("/readyz")
+            self.assertEqual(status, 503)
+            self.assertRegex(obstacles, "^storage: the server's disk is nearly full: it has [0-9]+ bytes free")
+            self.assertEqual(self.quotient("jobs", "--json").json()["state"], "JOB_STATE_QUEUED")
             server.stop()
             server.flags = ()
             server.start()
@@ -202,6 +204,10 @@ class FaultsTest(harness.TestCase):
             content[len(content) // 2] ^= 1
             path.write_bytes(content)
         server.start()
+        (job,) = (line.split()[0] for line in self.quotient("jobs").out.splitlines())
+        for _ in range(2):  # Whoever finds a damaged file sets it aside.
+            self.assert_code(self.quotient("result", job, "-o", "damaged.onnx"), 4, "BLOB_CORRUPT",
+                             "the report of the result is damaged or gone", "submit the job again")
         # The model is sent again, and the result is not used.
         self.assert_code(self.quotient(*optimize), 0)
         self.assertEqual(len(self.quotient("jobs").out.splitlines()), 2)

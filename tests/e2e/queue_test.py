@@ -201,19 +201,24 @@ class QueueTest(harness.TestCase):
         self.assert_code(self.quotient("cancel", blocker), 0)
 
     def test_one_machine_cannot_fill_the_disk(self):
-        limit = (self.folder / "m1.onnx").stat().st_size
+        size = (self.folder / "m1.onnx").stat().st_size
+        limit = size + 6000  # With the record of a job, and no result.
         server = self.serve("--max-bytes-per-client", str(limit), "--metrics-listen", "127.0.0.1:0")
         job = self.submit("m0.onnx", *SHORT)
         self.assert_code(self.quotient("watch", job), 0)
+        another = ("submit", "m0.onnx", *SHORT, "--seed", "2")
+        refused = self.quotient(*another)
+        self.assert_code(refused, 4, "QUOTA_BYTES")
+        self.assertRegex(refused.err, f"this job would add [0-9]+, and the limit is {limit}; delete jobs")
         refused = self.quotient("submit", "m1.onnx", *SHORT)
         self.assert_code(refused, 4, "QUOTA_BYTES")
-        self.assertIn(f"would add {limit}, and the limit is {limit}; delete jobs", refused.err)
+        self.assertIn(f"this file would add {size}, and the limit is {limit}; delete jobs", refused.err)
         self.assertEqual(self.submit("m0.onnx", *SHORT), job)  # Found by its content.
         self.assertIn('quotient_jobs_refused_total{reason="QUOTA_BYTES"} 1\n', server.metrics())
-        self.assert_code(self.quotient("validate", "m1.onnx"), 0)
+        self.assert_code(self.quotient("validate", "m0.onnx"), 0)
         server.kill()
         server.start()
-        self.assert_code(self.quotient("submit", "m1.onnx", *SHORT), 4, "QUOTA_BYTES")
+        self.assert_code(self.quotient(*another), 4, "QUOTA_BYTES")
         self.assert_code(self.quotient("delete", job), 0)
         self.submit("m1.onnx", *SHORT)
 

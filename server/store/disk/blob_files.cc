@@ -65,7 +65,9 @@ absl::Status BlobFiles::Verify(const BlobId& id) {
   OnDamaged(id, check->fd());
   return MakeError(
       Reason::kBlobCorrupt,
-      absl::StrCat("blob ", id.Text(), " is damaged on disk; it has to be sent, or made, again"));
+      absl::StrCat("file ", id.Text(),
+                   " is damaged on the server's disk and was set aside; if it is of a model, "
+                   "send it again; a result is made anew when its job is submitted again"));
 }
 
 absl::Status BlobFiles::VerifyOnce(const BlobId& id) {
@@ -117,9 +119,18 @@ absl::StatusOr<int64_t> BlobFiles::DiskFreeBytes() const {
 }
 
 absl::Status BlobFiles::CheckFree(int64_t size_bytes) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t room_bytes, RoomBytes());
+  if (size_bytes <= room_bytes) return absl::OkStatus();
+  return MakeError(
+      Reason::kStorageDown,
+      absl::StrCat("the server's disk is nearly full: it has ", room_bytes + limits_.min_free_bytes,
+                   " bytes free, of which ", limits_.min_free_bytes, " have to stay free, and ",
+                   size_bytes, " more are needed"));
+}
+
+absl::StatusOr<int64_t> BlobFiles::RoomBytes() const {
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t free_bytes, DiskFreeBytes());
-  if (free_bytes - size_bytes >= limits_.min_free_bytes) return absl::OkStatus();
-  return MakeError(Reason::kStorageDown, "the server's disk is nearly full");
+  return free_bytes - limits_.min_free_bytes;
 }
 
 }  // namespace quotient::store

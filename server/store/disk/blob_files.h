@@ -48,6 +48,8 @@ class BlobFiles : public jobs::BlobStore {
   absl::Status CheckRoom(int64_t size_bytes) const;
   // Returns STORAGE_DOWN if so many bytes would not leave enough free.
   absl::Status CheckFree(int64_t size_bytes) const;
+  // What may still be stored without leaving too little free; negative if there is too little.
+  absl::StatusOr<int64_t> RoomBytes() const;
 
  protected:
   BlobFiles(std::string path, const DiskLimits& limits) : path_(std::move(path)), limits_(limits) {}

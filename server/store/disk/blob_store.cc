@@ -241,8 +241,8 @@ void DiskBlobStore::RemoveDamaged(int64_t unix_ms) const {
   }
 }
 
-absl::Status DiskBlobStore::Probe(int64_t size_bytes) const {
-  QUOTIENT_RETURN_IF_ERROR(CheckFree(size_bytes));
+absl::Status DiskBlobStore::Probe() const {
+  QUOTIENT_RETURN_IF_ERROR(CheckFree(0));
   const std::string file = NewIncoming();
   const auto remove = absl::MakeCleanup([&file] { unlink(file.c_str()); });
   QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(file, O_WRONLY | O_CREAT | O_EXCL));

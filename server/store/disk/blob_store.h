@@ -50,9 +50,8 @@ class DiskBlobStore : public BlobFiles, public jobs::BlobInventory {
   // Removes damaged files that were set aside before `unix_ms`.
   void RemoveDamaged(int64_t unix_ms) const;
 
-  // Writes and syncs a few bytes. Returns STORAGE_DOWN if that fails, or if so many more would not
-  // leave enough free.
-  absl::Status Probe(int64_t size_bytes) const;
+  // Writes and syncs a few bytes. Returns STORAGE_DOWN if that fails, or if too little is free.
+  absl::Status Probe() const;
 
   // Where files lie before they take their names. What is left there is removed at the next start.
   std::string incoming() const { return path() + "/incoming"; }

@@ -6,6 +6,7 @@
 //   LANE           held by the process of a job while it measures, see core/timing/lane.h, and
 //                  LANE.next by the next one; where several jobs run at once
 //   RESTORING      a backup is being restored, or was not restored to the end: deploy/restore.sh
+//   BALLAST        takes room, which is given up on a full disk, see ballast.h
 //   RUN            how that process ends, see run_record.h
 //   quotient.db    jobs
 //   blobs/         content, see blob_store.h
@@ -31,6 +32,7 @@ class DataDirectory {
   static absl::StatusOr<std::unique_ptr<DataDirectory>> Open(const std::string& path);
 
   std::string lane_path() const { return path_ + "/LANE"; }
+  std::string ballast_path() const { return path_ + "/BALLAST"; }
   std::string run_path() const { return path_ + "/RUN"; }
   std::string database_path() const { return path_ + "/quotient.db"; }
   std::string blobs_path() const { return path_ + "/blobs"; }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -14,7 +15,8 @@ namespace quotient::store {
 namespace {
 
 std::optional<UploadState> Parse(absl::string_view text) {
-  const std::vector<absl::string_view> words = absl::StrSplit(text, ' ', absl::SkipWhitespace());
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(absl::StripTrailingAsciiWhitespace(text), ' ', absl::SkipWhitespace());
   UploadState state;
   if (words.size() < 3 || words.size() > 4 || !absl::SimpleAtoi(words[1], &state.blob.size_bytes) ||
       !absl::SimpleAtoi(words[2], &state.committed)) {

@@ -100,6 +100,7 @@ class DiskUploadWriter : public jobs::UploadWriter {
     os::FaultPoint("upload.hashed");
     QUOTIENT_RETURN_IF_ERROR(store_.blobs_.Adopt(where_.path, state_.blob));
     os::FaultPoint("upload.adopted");
+    if (store_.sent_ != nullptr) store_.sent_->Arrived(state_.blob, state_.client);
     store_.Remove(where_.upload_id);
     return absl::OkStatus();
   }
@@ -137,14 +138,12 @@ class DiskUploadWriter : public jobs::UploadWriter {
   bool finished_ = false;
 };
 
-absl::StatusOr<std::unique_ptr<DiskUploadStore>> DiskUploadStore::Open(const std::string& path,
-                                                                       DiskBlobStore* blobs,
-                                                                       const UploadLimits& limits,
-                                                                       HashTurns* hash_turns,
-                                                                       const Clock* clock) {
+absl::StatusOr<std::unique_ptr<DiskUploadStore>> DiskUploadStore::Open(
+    const std::string& path, DiskBlobStore* blobs, const UploadLimits& limits,
+    HashTurns* hash_turns, const Clock* clock, jobs::SentBlobs* sent) {
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(path));
   std::unique_ptr<DiskUploadStore> store(
-      new DiskUploadStore(path, blobs, limits, hash_turns, clock));
+      new DiskUploadStore(path, blobs, limits, hash_turns, clock, sent));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> ids, store->Ids());
   for (const std::string& id : ids) {
     const absl::StatusOr<UploadState> state = ReadUploadState(StatePath(path + "/" + id));
@@ -210,15 +209,18 @@ void DiskUploadStore::Remove(absl::string_view upload_id) {
 
 absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob,
                                                           absl::string_view client) {
-  QUOTIENT_RETURN_IF_ERROR(blobs_.Use(blob).status());
+  jobs::BlobStore& kept = sent_ != nullptr ? static_cast<jobs::BlobStore&>(*sent_) : blobs_;
+  QUOTIENT_RETURN_IF_ERROR(kept.Use(blob).status());
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Holds(blob));
   if (present) return jobs::UploadTicket{.committed_offset = blob.size_bytes, .done = true};
   QUOTIENT_RETURN_IF_ERROR(blobs_.CheckRoom(blob.size_bytes));
   const std::string new_id = os::RandomId();
   const UploadState state{.blob = blob, .client = std::string(client)};
-  QUOTIENT_ASSIGN_OR_RETURN(
-      const std::string id,
-      table_.Reserve(new_id, state, [this](int64_t bytes) { return blobs_.CheckFree(bytes); }));
+  if (sent_ != nullptr) {
+    QUOTIENT_RETURN_IF_ERROR(sent_->CheckQuota(blob, client, table_.BytesOf(client)));
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t room_bytes, blobs_.RoomBytes());
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string id, table_.Reserve(new_id, state, room_bytes));
   if (id == new_id) {
     if (absl::Status created = CreateFiles(id, state); !created.ok()) {
       Remove(id);

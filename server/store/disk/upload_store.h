@@ -21,6 +21,7 @@
 #include "core/base/digest.h"
 #include "core/os/files.h"
 #include "server/jobs/blob_store.h"
+#include "server/jobs/sent_blobs.h"
 #include "server/store/disk/blob_store.h"
 #include "server/store/disk/hash_turns.h"
 #include "server/store/disk/upload_table.h"
@@ -34,11 +35,10 @@ class DiskUploadStore : public jobs::UploadStore {
   static constexpr int64_t kCommitEveryBytes = int64_t{8} << 20;
 
   // Finished uploads are moved to `blobs`, which must be on the same file system. Borrows all.
-  static absl::StatusOr<std::unique_ptr<DiskUploadStore>> Open(const std::string& path,
-                                                               DiskBlobStore* blobs,
-                                                               const UploadLimits& limits,
-                                                               HashTurns* hash_turns,
-                                                               const Clock* clock);
+  // `sent` counts what clients send; null if it counts for nobody.
+  static absl::StatusOr<std::unique_ptr<DiskUploadStore>> Open(
+      const std::string& path, DiskBlobStore* blobs, const UploadLimits& limits,
+      HashTurns* hash_turns, const Clock* clock, jobs::SentBlobs* sent = nullptr);
 
   absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob, absl::string_view client) override;
   absl::StatusOr<int64_t> CommittedOffset(absl::string_view upload_id) override;
@@ -58,8 +58,12 @@ class DiskUploadStore : public jobs::UploadStore {
   };
 
   DiskUploadStore(std::string path, DiskBlobStore* blobs, const UploadLimits& limits,
-                  HashTurns* hash_turns, const Clock* clock)
-      : path_(std::move(path)), blobs_(*blobs), table_(limits, clock), hash_turns_(*hash_turns) {}
+                  HashTurns* hash_turns, const Clock* clock, jobs::SentBlobs* sent)
+      : path_(std::move(path)),
+        blobs_(*blobs),
+        table_(limits, clock),
+        hash_turns_(*hash_turns),
+        sent_(sent) {}
   // The ids of all uploads, by their state files.
   absl::StatusOr<std::vector<std::string>> Ids() const;
   absl::Status CreateFiles(const std::string& id, const UploadState& state) const;
@@ -71,6 +75,7 @@ class DiskUploadStore : public jobs::UploadStore {
   DiskBlobStore& blobs_;
   UploadTable table_;
   HashTurns& hash_turns_;
+  jobs::SentBlobs* const sent_;
 
   // Where the digest of an upload stands that nobody writes to, so that a resumed one need not read
   // its bytes again. Only of writers of this process.

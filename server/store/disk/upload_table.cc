@@ -7,6 +7,9 @@
 namespace quotient::store {
 namespace {
 
+// What one client may have of the room that others have not reserved, in quarters.
+constexpr int64_t kQuartersOfClient = 3;
+
 absl::Status TooMany(Reason reason, absl::string_view what) {
   return MakeError(reason, absl::StrCat(what, "; try again when some have ended"));
 }
@@ -18,9 +21,8 @@ void UploadTable::Restore(const std::string& id, const UploadState& state) {
   uploads_[id] = {state, clock_.NowNs()};
 }
 
-absl::StatusOr<std::string> UploadTable::Reserve(
-    const std::string& id, const UploadState& state,
-    absl::FunctionRef<absl::Status(int64_t bytes)> check_room) {
+absl::StatusOr<std::string> UploadTable::Reserve(const std::string& id, const UploadState& state,
+                                                 int64_t room_bytes) {
   absl::MutexLock lock(&mutex_);
   QUOTIENT_ASSIGN_OR_RETURN(const std::optional<std::string> same, FindSame(state));
   if (same.has_value()) {
@@ -28,9 +30,8 @@ absl::StatusOr<std::string> UploadTable::Reserve(
     return *same;
   }
   QUOTIENT_RETURN_IF_ERROR(CheckLimits(state));
-  const Upload upload{state, clock_.NowNs()};
-  QUOTIENT_RETURN_IF_ERROR(check_room(ReservedBytes() + upload.reserved_bytes()));
-  uploads_[id] = upload;
+  QUOTIENT_RETURN_IF_ERROR(CheckRoom(state, room_bytes));
+  uploads_[id] = {state, clock_.NowNs()};
   return id;
 }
 
@@ -75,6 +76,26 @@ absl::Status UploadTable::CheckLimits(const UploadState& state) const {
   return absl::OkStatus();
 }
 
+absl::Status UploadTable::CheckRoom(const UploadState& state, int64_t room_bytes) const {
+  int64_t own = state.blob.size_bytes - state.committed;
+  int64_t others = 0;
+  for (const auto& [id, upload] : uploads_) {
+    (upload.state.client == state.client ? own : others) += upload.reserved_bytes();
+  }
+  const auto share = [](int64_t bytes) { return bytes / 4 * kQuartersOfClient; };
+  if (own <= share(room_bytes - others)) return absl::OkStatus();
+  if (own <= share(room_bytes)) {
+    return TooMany(Reason::kQueueFull,
+                   absl::StrCat("uploads of other clients have reserved ", others, " of the ",
+                                room_bytes, " bytes that the server's disk has for uploads"));
+  }
+  return MakeError(
+      Reason::kQuotaCalls,
+      absl::StrCat("the uploads of this client would reserve ", own, " of the ", room_bytes,
+                   " bytes that the server's disk has for uploads; one client may have ",
+                   share(room_bytes)));
+}
+
 int64_t UploadTable::ReservedBytes() const {
   int64_t bytes = 0;
   for (const auto& [id, upload] : uploads_) bytes += upload.reserved_bytes();
@@ -109,6 +130,15 @@ bool UploadTable::HasWriter(absl::string_view id) const {
 jobs::UploadLoad UploadTable::Load() const {
   absl::MutexLock lock(&mutex_);
   return {static_cast<int>(uploads_.size()), ReservedBytes()};
+}
+
+int64_t UploadTable::BytesOf(absl::string_view client) const {
+  absl::MutexLock lock(&mutex_);
+  int64_t bytes = 0;
+  for (const auto& [id, upload] : uploads_) {
+    if (upload.state.client == client) bytes += upload.state.blob.size_bytes;
+  }
+  return bytes;
 }
 
 }  // namespace quotient::store

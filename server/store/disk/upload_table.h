@@ -2,7 +2,8 @@
 
 // The uploads in progress: what they still need of the disk, and whose they are. An upload reserves
 // what it has announced and not yet written, so that all that were begun can also end, and no
-// client can take all uploads or all of the disk.
+// client can take all uploads or all of the disk: of the room that others have not reserved, it may
+// have three quarters.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +11,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -40,12 +40,11 @@ class UploadTable {
 
   // Adds an upload that was begun by an earlier process, whatever the limits are.
   void Restore(const std::string& id, const UploadState& state) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Reserves room for an upload under this id, if `check_room` finds so many bytes besides what is
-  // reserved. Returns the id, or that of an upload of the same client and blob that is idle.
-  // Errors: QUOTA_CALLS, QUEUE_FULL, and those of `check_room`.
+  // Reserves room for an upload under this id, of the `room_bytes` that all uploads may take.
+  // Returns the id, or that of an upload of the same client and blob that is idle. Errors:
+  // QUOTA_CALLS if the client has or would have too much, and QUEUE_FULL if others have.
   absl::StatusOr<std::string> Reserve(const std::string& id, const UploadState& state,
-                                      absl::FunctionRef<absl::Status(int64_t bytes)> check_room)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+                                      int64_t room_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // So many bytes are on the disk and need not be reserved any more.
   void SetCommitted(absl::string_view id, int64_t committed) ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives back what the upload has reserved.
@@ -57,6 +56,8 @@ class UploadTable {
   bool HasWriter(absl::string_view id) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   jobs::UploadLoad Load() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The sizes of all blobs that the client is sending.
+  int64_t BytesOf(absl::string_view client) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Upload {
@@ -68,6 +69,9 @@ class UploadTable {
   // Returns QUOTA_CALLS if one more upload would be too many of its client, and QUEUE_FULL if it
   // would be in all.
   absl::Status CheckLimits(const UploadState& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns one of the two if there is no room, by whose reservations it is taken.
+  absl::Status CheckRoom(const UploadState& state, int64_t room_bytes) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // An upload of the same client and blob that may be given out again, if there are too many.
   absl::StatusOr<std::optional<std::string>> FindSame(const UploadState& state) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -18,17 +18,30 @@ constexpr int64_t kMostBlobBytes = int64_t{1} << 46;
 
 int64_t CountedBytes(const BlobId& blob) { return std::min(blob.size_bytes, kMostBlobBytes); }
 
-// The client for whom the job counts now.
-absl::StatusOr<std::optional<std::string>> CountedFor(Database& database,
-                                                      absl::string_view job_id) {
-  std::optional<std::string> client;
+// For whom a job counts now, and with how many bytes of its own rows.
+struct Counted {
+  std::string client;
+  int64_t row_bytes = 0;
+};
+
+absl::StatusOr<std::optional<Counted>> FindCounted(Database& database, absl::string_view job_id) {
+  std::optional<Counted> counted;
   QUOTIENT_RETURN_IF_ERROR(
-      database.Run("SELECT client FROM job_index JOIN job USING (number) WHERE id = ?", {job_id},
-                   [&](const Row& row) {
-                     client = row.Text(0);
+      database.Run("SELECT client, bytes FROM job_index JOIN job USING (number) WHERE id = ?",
+                   {job_id}, [&](const Row& row) {
+                     counted = {row.Text(0), row.Int(1)};
                      return absl::OkStatus();
                    }));
-  return client;
+  return counted;
+}
+
+absl::Status AddToTotal(Database& database, absl::string_view client, int64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  QUOTIENT_RETURN_IF_ERROR(
+      database.Run("INSERT INTO client_total (client, bytes) VALUES (?1, ?2)"
+                   " ON CONFLICT (client) DO UPDATE SET bytes = bytes + ?2",
+                   {client, bytes}));
+  return database.Run("DELETE FROM client_total WHERE client = ? AND bytes = 0", {client});
 }
 
 // The blobs of the job that are not in job_blob yet, each of them once.
@@ -58,9 +71,17 @@ absl::StatusOr<bool> HasBlob(Database& database, absl::string_view client, const
 
 }  // namespace
 
-absl::StatusOr<bool> IsCounted(Database& database, const jobs::Job& job) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<std::string> client, CountedFor(database, job.id));
-  return client == job.client;
+absl::StatusOr<std::optional<int64_t>> CountedRows(Database& database, const jobs::Job& job) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Counted> counted, FindCounted(database, job.id));
+  if (!counted.has_value() || counted->client != job.client) return std::optional<int64_t>();
+  return std::optional<int64_t>(counted->row_bytes);
+}
+
+absl::Status CountRows(Database& database, const jobs::Job& job, int64_t before, int64_t bytes) {
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
+      "UPDATE job_index SET bytes = ? WHERE number = (SELECT number FROM job WHERE id = ?)",
+      {bytes, job.id}));
+  return AddToTotal(database, job.client, bytes - before);
 }
 
 absl::Status AddBlobs(Database& database, const jobs::Job& job) {
@@ -74,33 +95,28 @@ absl::Status AddBlobs(Database& database, const jobs::Job& job) {
                      " ON CONFLICT (client, sha256) DO UPDATE SET jobs = jobs + 1",
                      {job.client, blob.digest.Hex(), CountedBytes(blob)}));
   }
-  if (added == 0) return absl::OkStatus();
-  return database.Run(
-      "INSERT INTO client_total (client, bytes) VALUES (?1, ?2)"
-      " ON CONFLICT (client) DO UPDATE SET bytes = bytes + ?2",
-      {job.client, added});
+  return AddToTotal(database, job.client, added);
 }
 
 #define QUOTIENT_BLOBS_OF_JOB \
   " WHERE client = ?1 AND sha256 IN (SELECT sha256 FROM job_blob WHERE job_id = ?2)"
 
 absl::Status Discount(Database& database, absl::string_view job_id) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<std::string> client, CountedFor(database, job_id));
-  if (!client.has_value()) return absl::OkStatus();
-  int64_t removed = 0;
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Counted> counted, FindCounted(database, job_id));
+  if (!counted.has_value()) return absl::OkStatus();
+  const std::string& client = counted->client;
+  int64_t removed = counted->row_bytes;
   QUOTIENT_RETURN_IF_ERROR(database.Run(
       "SELECT COALESCE(SUM(bytes), 0) FROM client_blob" QUOTIENT_BLOBS_OF_JOB " AND jobs = 1",
-      {*client, job_id}, [&](const Row& row) {
-        removed = row.Int(0);
+      {client, job_id}, [&](const Row& row) {
+        removed += row.Int(0);
         return absl::OkStatus();
       }));
   QUOTIENT_RETURN_IF_ERROR(database.Run(
-      "DELETE FROM client_blob" QUOTIENT_BLOBS_OF_JOB " AND jobs = 1", {*client, job_id}));
+      "DELETE FROM client_blob" QUOTIENT_BLOBS_OF_JOB " AND jobs = 1", {client, job_id}));
   QUOTIENT_RETURN_IF_ERROR(database.Run(
-      "UPDATE client_blob SET jobs = jobs - 1" QUOTIENT_BLOBS_OF_JOB, {*client, job_id}));
-  QUOTIENT_RETURN_IF_ERROR(database.Run(
-      "UPDATE client_total SET bytes = bytes - ?2 WHERE client = ?1", {*client, removed}));
-  return database.Run("DELETE FROM client_total WHERE client = ? AND bytes = 0", {*client});
+      "UPDATE client_blob SET jobs = jobs - 1" QUOTIENT_BLOBS_OF_JOB, {client, job_id}));
+  return AddToTotal(database, client, -removed);
 }
 
 absl::Status RemoveBlobs(Database& database, absl::string_view job_id) {
@@ -130,7 +146,7 @@ absl::StatusOr<int64_t> BytesNewToClient(Database& database, absl::string_view c
   return bytes;
 }
 
-absl::Status CountAllJobs(Database& database) {
+absl::Status CountAllBlobs(Database& database) {
   QUOTIENT_RETURN_IF_ERROR(
       database.Execute("CREATE TABLE blob_size (sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL)"
                        " STRICT, WITHOUT ROWID"));
@@ -156,6 +172,19 @@ absl::Status CountAllJobs(Database& database) {
       "INSERT INTO client_total (client, bytes)"
       " SELECT client, SUM(bytes) FROM client_blob GROUP BY client HAVING SUM(bytes) > 0;"
       "DROP TABLE blob_size");
+}
+
+// The numbers are those of jobs::RowBytes when this version was released. Each job is counted anew
+// when it changes.
+absl::Status CountAllRows(Database& database) {
+  return database.Execute(
+      "UPDATE job_index SET bytes ="
+      " (SELECT LENGTH(record) + 1024 +"
+      "   320 * (SELECT COUNT(*) FROM job_blob WHERE job_id = job.id)"
+      "  FROM job WHERE job.number = job_index.number);"
+      "INSERT INTO client_total (client, bytes)"
+      " SELECT client, SUM(job_index.bytes) FROM job_index WHERE TRUE GROUP BY client"
+      " ON CONFLICT (client) DO UPDATE SET bytes = bytes + excluded.bytes");
 }
 
 }  // namespace quotient::store

@@ -1,11 +1,13 @@
 #pragma once
 
-// How many bytes the jobs of each client refer to, for quotas: the tables client_blob and
-// client_total. A job counts for the client of its row in job_index, with its rows in job_blob; one
-// that is left out of job_index counts for nobody. Both tables change in the transaction that
-// changes these rows, so asking takes as long however many jobs a client has.
+// How many bytes are stored for the jobs of each client, for quotas: the tables client_blob and
+// client_total, and the column job_index.bytes. A job counts for the client of its row in
+// job_index, with its rows in job_blob and with what its own rows take; one that is left out of
+// job_index counts for nobody. All of that changes in the transaction that changes these rows, so
+// asking takes as long however many jobs a client has.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -17,8 +19,11 @@
 
 namespace quotient::store {
 
-// Whether the job counts for its client now. If not, it is to be added anew: with all of its blobs.
-absl::StatusOr<bool> IsCounted(Database& database, const jobs::Job& job);
+// Returns the bytes of its own rows with which the job counts for its client now. Nothing if it
+// does not count for it: then it is to be added anew, with all of its blobs.
+absl::StatusOr<std::optional<int64_t>> CountedRows(Database& database, const jobs::Job& job);
+// Counts so many bytes of the job's own rows for its client instead of `before`.
+absl::Status CountRows(Database& database, const jobs::Job& job, int64_t before, int64_t bytes);
 // Adds the blobs that the job refers to, if they are not there yet, and counts them for its client.
 absl::Status AddBlobs(Database& database, const jobs::Job& job);
 // Removes the job's blobs, so that it counts for nobody. Its row in job_index has to be there yet.
@@ -31,7 +36,9 @@ absl::StatusOr<int64_t> BytesOfClient(Database& database, absl::string_view clie
 absl::StatusOr<int64_t> BytesNewToClient(Database& database, absl::string_view client,
                                          std::span<const BlobId> blobs);
 
-// Fills both tables, which are empty, from all jobs.
-absl::Status CountAllJobs(Database& database);
+// Fills both tables, which are empty, with the blobs of all jobs; and the column with what their
+// own rows take, which it adds to the totals.
+absl::Status CountAllBlobs(Database& database);
+absl::Status CountAllRows(Database& database);
 
 }  // namespace quotient::store

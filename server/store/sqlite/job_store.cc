@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "server/store/sqlite/client_bytes.h"
 #include "server/store/sqlite/database.h"
+#include "server/store/sqlite/free_pages.h"
 #include "server/store/sqlite/records.h"
 #include "server/store/sqlite/schema.h"
 
@@ -74,7 +76,8 @@ class SqliteTransaction : public jobs::JobTransaction {
     return FindJobByActionKey(db_, key);
   }
 
-  absl::StatusOr<std::vector<QueueHead>> QueueHeads() override {
+  absl::StatusOr<std::vector<QueueHead>> QueueHeads(const std::set<std::string>& without) override {
+    if (!without.empty()) return OtherHeads(without);
     std::vector<QueueHead> heads;
     QUOTIENT_RETURN_IF_ERROR(db_.Run(
         "SELECT client, (SELECT id FROM job WHERE job.number = head.number), rank FROM"
@@ -84,6 +87,21 @@ class SqliteTransaction : public jobs::JobTransaction {
         " WHERE place = 1 ORDER BY client",
         {}, [&](const Row& row) {
           heads.push_back({.client = row.Text(0), .job_id = row.Text(1), .rank = row.Int(2)});
+          return absl::OkStatus();
+        }));
+    return heads;
+  }
+
+  // Looks at all waiting jobs, as few are left out, and rarely.
+  absl::StatusOr<std::vector<QueueHead>> OtherHeads(const std::set<std::string>& without) {
+    std::vector<QueueHead> heads;
+    QUOTIENT_RETURN_IF_ERROR(db_.Run(
+        "SELECT client, id, rank FROM job_index INDEXED BY job_queue JOIN job USING (number)"
+        " WHERE job_index.state = 'QUEUED' ORDER BY client, rank, number",
+        {}, [&](const Row& row) {
+          QueueHead head{.client = row.Text(0), .job_id = row.Text(1), .rank = row.Int(2)};
+          const bool has_head = !heads.empty() && heads.back().client == head.client;
+          if (!has_head && !without.contains(head.job_id)) heads.push_back(std::move(head));
           return absl::OkStatus();
         }));
     return heads;
@@ -111,11 +129,12 @@ class SqliteTransaction : public jobs::JobTransaction {
 
   absl::Status Put(const Job& job) override {
     // A job that goes from one client to another is removed from the one and added to the other.
-    QUOTIENT_ASSIGN_OR_RETURN(const bool is_counted, IsCounted(db_, job));
-    if (!is_counted) QUOTIENT_RETURN_IF_ERROR(RemoveBlobs(db_, job.id));
-    QUOTIENT_RETURN_IF_ERROR(PutJob(db_, job));
+    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<int64_t> counted, CountedRows(db_, job));
+    if (!counted.has_value()) QUOTIENT_RETURN_IF_ERROR(RemoveBlobs(db_, job.id));
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t bytes, PutJob(db_, job));
+    QUOTIENT_RETURN_IF_ERROR(CountRows(db_, job, counted.value_or(0), bytes));
     // A model can have thousands of files, and what a job refers to only changes at both ends.
-    if (is_counted && job.sequence > 1 && !IsTerminal(job.state)) return absl::OkStatus();
+    if (counted.has_value() && job.sequence > 1 && !IsTerminal(job.state)) return absl::OkStatus();
     return AddBlobs(db_, job);
   }
 
@@ -192,6 +211,10 @@ class SqliteTransaction : public jobs::JobTransaction {
         " VALUES (?, ?, ?, ?, ?, ?)",
         {submission.request_id, submission.payload, submission.job_id, submission.create_ms,
          int64_t{submission.withdrawn}, int64_t{submission.takes_early}});
+  }
+
+  absl::StatusOr<int> CountSubmissions(absl::string_view job_id) override {
+    return Count(db_, "SELECT COUNT(*) FROM submission WHERE job_id = ?", {job_id});
   }
 
   absl::StatusOr<int> CountWishes(absl::string_view job_id) override {
@@ -358,6 +381,22 @@ class SqliteJobStore : public jobs::JobStore {
         {sha256, except, unix_ms});
   }
 
+  absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
+    absl::MutexLock lock(&read_mutex_);
+    return BytesOfClient(*reader_, client);
+  }
+
+  absl::StatusOr<int64_t> HeldBytes() override {
+    absl::MutexLock lock(&read_mutex_);
+    QUOTIENT_ASSIGN_OR_RETURN(const Pages pages, ReadPages(*reader_));
+    return (pages.count - pages.free) * pages.bytes;
+  }
+
+  absl::StatusOr<int64_t> GiveBack(int64_t most_bytes) override {
+    absl::MutexLock lock(&write_mutex_);
+    return GiveBackPages(*writer_, most_bytes);
+  }
+
  private:
   absl::StatusOr<bool> Exists(const char* sql, std::initializer_list<Parameter> parameters) {
     absl::MutexLock lock(&read_mutex_);
@@ -389,7 +428,9 @@ class SqliteJobStore : public jobs::JobStore {
 absl::StatusOr<std::unique_ptr<jobs::JobStore>> OpenSqliteJobStore(const std::string& path,
                                                                    const Clock* clock) {
   QUOTIENT_ASSIGN_OR_RETURN(auto writer, Database::Open(path, Database::Mode::kReadWrite));
+  QUOTIENT_RETURN_IF_ERROR(AllowGivingBack(*writer));
   QUOTIENT_RETURN_IF_ERROR(PrepareSchema(*writer, clock->UnixMs()));
+  RewriteToGiveBack(*writer, path);
   QUOTIENT_ASSIGN_OR_RETURN(auto reader, Database::Open(path, Database::Mode::kReadOnly));
   return std::make_unique<SqliteJobStore>(std::move(writer), std::move(reader), clock);
 }

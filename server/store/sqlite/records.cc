@@ -22,7 +22,7 @@ bool HasCounts(const jobs::Job& job) {
 
 }  // namespace
 
-absl::Status PutJob(Database& database, const jobs::Job& job) {
+absl::StatusOr<int64_t> PutJob(Database& database, const jobs::Job& job) {
   const std::string record = jobs::ToProto(job, /*progress=*/std::nullopt).SerializeAsString();
   QUOTIENT_RETURN_IF_ERROR(database.Run(
       // Jobs are searched by job_index alone.
@@ -32,13 +32,14 @@ absl::Status PutJob(Database& database, const jobs::Job& job) {
   const bool goes_on =
       job.state == jobs::JobState::kQueued || job.state == jobs::JobState::kRunning;
   const bool waits = job.state == jobs::JobState::kQueued;
-  return database.Run(
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
       "INSERT OR REPLACE INTO job_index (number, state, action_key, reusable, joinable, client,"
       " rank, graph, create_ms, start_by_ms, use_ms)"
       " VALUES ((SELECT number FROM job WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
       {job.id, jobs::JobStateName(job.state), job.action_key, int64_t{jobs::HasReusableEnd(job)},
        int64_t{goes_on && !job.stop_requested}, job.client, jobs::QueueRank(job),
-       job.spec.model.graph.digest.Hex(), job.create_ms, waits ? job.start_by_ms : 0, job.use_ms});
+       job.spec.model.graph.digest.Hex(), job.create_ms, waits ? job.start_by_ms : 0, job.use_ms}));
+  return jobs::RowBytes(job, record.size());
 }
 
 absl::Status PutBlobs(Database& database, absl::string_view job_id, std::span<const BlobId> blobs) {

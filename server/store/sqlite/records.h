@@ -2,6 +2,7 @@
 
 // Converts between rows of the database and values.
 
+#include <cstdint>
 #include <span>
 
 #include "absl/status/status.h"
@@ -19,8 +20,9 @@ namespace quotient::store {
   "COALESCE((SELECT job_index.state FROM job_index WHERE job_index.number = job.number), '')"
 #define QUOTIENT_TRANSITION_COLUMNS "job_id, sequence, time_ms, from_state, to_state, actor, reason"
 
-// Adds the rows of a job in `job` and `job_index`, or replaces them.
-absl::Status PutJob(Database& database, const jobs::Job& job);
+// Adds the rows of a job in `job` and `job_index`, or replaces them. Returns jobs::RowBytes, which
+// is not counted yet (client_bytes.h).
+absl::StatusOr<int64_t> PutJob(Database& database, const jobs::Job& job);
 // Adds blobs to those that the job refers to, if they are not among them yet.
 absl::Status PutBlobs(Database& database, absl::string_view job_id, std::span<const BlobId> blobs);
 

@@ -93,7 +93,7 @@ ALTER TABLE submission ADD COLUMN takes_early INTEGER NOT NULL DEFAULT 0;
 )sql",
     // Here the tables of version 2 are filled from the records; see FillTables.
     "",
-    // Sums that would take long for a client with many jobs; CountAllJobs fills them at once.
+    // Sums that would take long for a client with many jobs; CountAllBlobs fills them at once.
     R"sql(
 CREATE TABLE client_blob (
   client TEXT NOT NULL,
@@ -108,10 +108,15 @@ CREATE TABLE client_total (
   bytes INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 )sql",
+    // What a job's own rows take, so that records count, too; CountAllRows fills it.
+    R"sql(
+ALTER TABLE job_index ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+)sql",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
 constexpr int64_t kFilledVersion = 3;
-constexpr int64_t kCountedVersion = 4;
+constexpr int64_t kBlobsCountedVersion = 4;
+constexpr int64_t kRowsCountedVersion = 5;
 // So many jobs are looked at in one transaction.
 constexpr int kBatch = 200;
 
@@ -158,7 +163,7 @@ absl::Status FillBatch(Database& database, int64_t now_ms, int64_t* number) {
       continue;
     }
     if (IsTerminal(job->state)) job->use_ms = now_ms;
-    QUOTIENT_RETURN_IF_ERROR(PutJob(database, *job));
+    QUOTIENT_RETURN_IF_ERROR(PutJob(database, *job).status());
     QUOTIENT_RETURN_IF_ERROR(PutBlobs(database, job->id, jobs::BlobsOf(*job)));
   }
   return absl::OkStatus();
@@ -181,7 +186,8 @@ absl::Status Migrate(Database& database, int64_t from, int64_t to) {
   absl::Status status;
   for (int64_t version = from; version < to && status.ok(); ++version) {
     status = database.Execute(kMigrations[version]);
-    if (status.ok() && version + 1 == kCountedVersion) status = CountAllJobs(database);
+    if (status.ok() && version + 1 == kBlobsCountedVersion) status = CountAllBlobs(database);
+    if (status.ok() && version + 1 == kRowsCountedVersion) status = CountAllRows(database);
   }
   if (status.ok()) status = database.Execute(SetVersion(to).c_str());
   return EndTransaction(database, status);

@@ -14,7 +14,7 @@ import unittest
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
 
 import harness
-from stories import Stories
+from stories import QUICK, SEARCHING, Stories
 
 STRIDE = 1 if os.environ.get("QUOTIENT_EACH_OPERATION") == "1" else 7
 FIRST = 14
@@ -69,6 +69,28 @@ class DiskTest(Stories):
                 self.doCleanups()
                 self.setUp()
                 self.tell_during_an_outage(lambda: self.machine.fail(errno.ENOSPC), story)
+
+    def test_a_server_starts_on_a_full_disk(self):
+        server = self.serve("--checkpoint-seconds", "1", "--metrics-listen", "127.0.0.1:0")
+        done = self.submit("m.onnx", *QUICK)
+        self.take_result(done)
+        job = self.submit("chain.onnx", *SEARCHING)
+        self.await_search(job)
+        server.kill()
+        self.machine.set(is_full=1, room=0)
+        server.start()
+        status, obstacles = server.page("/readyz")
+        self.assertEqual(status, 503)
+        self.assertRegex(obstacles, "^storage: .+")
+        jobs = self.quotient("jobs")
+        self.assert_code(jobs, 0)
+        self.assertIn(job, jobs.out)
+        self.assert_code(self.quotient("result", done, "-o", "out.onnx"), 0)
+        self.assert_code(self.quotient("submit", "m.onnx", *QUICK, "--seed", "3"), 4, "STORAGE_DOWN")
+        self.assert_code(self.quotient("delete", done), 0)
+        self.machine.heal()
+        self.take_result(job)
+        self.assertEqual(server.page("/readyz"), (200, "ready\n"))
 
     def test_a_disk_that_cannot_be_written(self):
         self.tell_during_an_outage(lambda: self.machine.fail(errno.EROFS), "a_model_is_optimized")

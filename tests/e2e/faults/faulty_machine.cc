@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,8 @@ struct Control {
   Number sleep_us;    // So long does each operation take longer.
   Number is_short;    // Whether writes of several bytes write only one of them.
   Number clock_ms;    // So far is the clock ahead.
+  Number is_full;     // Whether what needs more room than there is fails with ENOSPC.
+  Number room;        // What a full disk has left; what is removed adds to it.
   Number operations;  // Counts all of them.
   Number failed;      // Counts those that failed.
 };
@@ -93,6 +96,31 @@ bool Fails(Place place) {
   return true;
 }
 
+bool IsFull() { return TheControl() != nullptr && TheControl()->is_full != 0; }
+
+// Takes so many bytes of what a full disk has left. Returns whether it has fewer, with errno set.
+bool LacksRoom(int64_t bytes) {
+  if (bytes <= 0 || TheControl()->room.fetch_sub(bytes) >= bytes) return false;
+  TheControl()->room += bytes;
+  ++TheControl()->failed;
+  errno = ENOSPC;
+  return true;
+}
+
+// The same of what makes a file of the folder `size` bytes long, which may give room back.
+bool LacksRoomFor(int fd, int64_t size, bool truncates) {
+  struct stat status;
+  if (!IsFull() || !IsInFolder(fd) || fstat(fd, &status) != 0) return false;
+  if (truncates && size < status.st_size) TheControl()->room += status.st_size - size;
+  return LacksRoom(size - status.st_size);
+}
+
+// The same of what makes a file or a folder, which take a block.
+bool LacksRoomFor(const char* path) {
+  struct stat status;
+  return IsFull() && IsInFolder(path) && stat(path, &status) != 0 && LacksRoom(4096);
+}
+
 // As Fails, for what opens files: only if they are opened for writing.
 template <typename Place>
 bool OpeningFails(Place place, int flags) {
@@ -118,6 +146,7 @@ extern "C" {
     const mode_t mode = ModeOf(flags, arguments);                      \
     va_end(arguments);                                                 \
     if (OpeningFails(path, flags)) return -1;                          \
+    if ((flags & O_CREAT) != 0 && LacksRoomFor(path)) return -1;       \
     return Real<int(const char*, int, ...)>(#name)(path, flags, mode); \
   }
 QUOTIENT_OPEN(open)
@@ -138,16 +167,23 @@ QUOTIENT_OPENAT(openat64)
 ssize_t write(int fd, const void* bytes, size_t size) {
   const bool counts = TheControl() != nullptr && IsInFolder(fd);
   if (counts && Fails(fd)) return -1;
+  // Files that are not written by pwrite are written at their ends.
+  struct stat status;
+  if (counts && fstat(fd, &status) == 0 &&
+      LacksRoomFor(fd, status.st_size + static_cast<int64_t>(size), /*truncates=*/false)) {
+    return -1;
+  }
   return Real<ssize_t(int, const void*, size_t)>("write")(fd, bytes,
                                                           counts ? SizeToWrite(size) : size);
 }
 
-#define QUOTIENT_PWRITE(name)                                          \
-  ssize_t name(int fd, const void* bytes, size_t size, off_t offset) { \
-    const bool counts = TheControl() != nullptr && IsInFolder(fd);     \
-    if (counts && Fails(fd)) return -1;                                \
-    return Real<ssize_t(int, const void*, size_t, off_t)>(#name)(      \
-        fd, bytes, counts ? SizeToWrite(size) : size, offset);         \
+#define QUOTIENT_PWRITE(name)                                                    \
+  ssize_t name(int fd, const void* bytes, size_t size, off_t offset) {           \
+    const bool counts = TheControl() != nullptr && IsInFolder(fd);               \
+    if (counts && Fails(fd)) return -1;                                          \
+    if (LacksRoomFor(fd, offset + static_cast<int64_t>(size), false)) return -1; \
+    return Real<ssize_t(int, const void*, size_t, off_t)>(#name)(                \
+        fd, bytes, counts ? SizeToWrite(size) : size, offset);                   \
   }
 QUOTIENT_PWRITE(pwrite)
 QUOTIENT_PWRITE(pwrite64)
@@ -159,6 +195,7 @@ QUOTIENT_OF_FD(fdatasync)
 
 #define QUOTIENT_TRUNCATE(name)                                     \
   int name(int fd, off_t size) noexcept {                           \
+    if (LacksRoomFor(fd, size, /*truncates=*/true)) return -1;      \
     return Fails(fd) ? -1 : Real<int(int, off_t)>(#name)(fd, size); \
   }
 QUOTIENT_TRUNCATE(ftruncate)
@@ -176,11 +213,25 @@ int renameat2(int from_folder, const char* from, int to_folder, const char* to,
 }
 
 int mkdir(const char* path, mode_t mode) noexcept {
-  return Fails(path) ? -1 : Real<int(const char*, mode_t)>("mkdir")(path, mode);
+  if (Fails(path) || LacksRoomFor(path)) return -1;
+  return Real<int(const char*, mode_t)>("mkdir")(path, mode);
 }
 
 int unlink(const char* path) noexcept {
-  return Fails(path) ? -1 : Real<int(const char*)>("unlink")(path);
+  if (Fails(path)) return -1;
+  struct stat status;
+  const bool frees = IsFull() && IsInFolder(path) && stat(path, &status) == 0;
+  const int result = Real<int(const char*)>("unlink")(path);
+  if (result == 0 && frees && status.st_nlink == 1) TheControl()->room += status.st_size;
+  return result;
+}
+
+int statvfs(const char* path, struct statvfs* status) noexcept {
+  const int result = Real<int(const char*, struct statvfs*)>("statvfs")(path, status);
+  if (result == 0 && IsFull() && IsInFolder(path)) {
+    status->f_bavail = static_cast<fsblkcnt_t>(TheControl()->room) / status->f_frsize;
+  }
+  return result;
 }
 
 }  // extern "C"

@@ -48,6 +48,7 @@ class History:
     clients: dict  # By the job's id: whose it is.
     sizes: dict  # By a digest: bytes of the file of that name.
     present: dict  # By a digest: whether the file of that name has that content.
+    rows: dict  # By the job's id: (bytes of its rows as they count, bytes of its record).
 
 
 @dataclasses.dataclass
@@ -74,6 +75,8 @@ def read(data):
         blobs = database.execute("SELECT sha256, job_id FROM job_blob").fetchall()
         counted = database.execute("SELECT client, sha256, bytes, jobs FROM client_blob").fetchall()
         totals = database.execute("SELECT client, bytes FROM client_total").fetchall()
+        rows = database.execute(
+            "SELECT job.id, job_index.bytes, LENGTH(record) FROM job JOIN job_index USING (number)").fetchall()
     present, sizes = {}, {}
     for path in (data / "blobs").glob("??/??/*"):
         content = path.read_bytes()
@@ -82,7 +85,8 @@ def read(data):
     return History({job: state for job, state, _, _ in jobs}, {job: epoch for job, _, epoch, _ in jobs},
                    [Transition(*row) for row in transitions], dict(submissions), dict(leases), set(blobs),
                    {(client, digest): (size, count) for client, digest, size, count in counted}, dict(totals),
-                   {job: client for job, _, _, client in jobs}, sizes, present)
+                   {job: client for job, _, _, client in jobs}, sizes, present,
+                   {job: (size, record) for job, size, record in rows})
 
 
 def anomalies(history, told=Told(), damaged=frozenset()):
@@ -161,6 +165,12 @@ def anomalies_of_sums(history):
     if counts != expected:
         yield f"the blobs of clients are counted as {counts}, but they are {dict(expected)}"
     totals = collections.Counter()
+    blobs = collections.Counter(job for _, job in history.blobs)
+    for job, (size, record) in history.rows.items():
+        totals[history.clients[job]] += size
+        # As in server/jobs/convert.cc.
+        if size != record + 1024 + 320 * blobs[job]:
+            yield f"the rows of {job} count with {size} bytes, its record has {record}"
     for (client, digest), (size, _) in history.counted.items():
         totals[client] += size
         if history.present.get(digest) and size != history.sizes[digest]:

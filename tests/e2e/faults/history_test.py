@@ -20,8 +20,9 @@ def sound():
     waiting = steps("b", ("QUEUED", "QUEUED", "submitted"))
     return history.History(states={"a": "SUCCEEDED", "b": "QUEUED"}, epochs={"a": 2, "b": 0},
                            transitions=ended + waiting, submissions={"r1": "a", "r2": "b"}, leases={},
-                           blobs={(DIGEST, "a")}, counted={("c", DIGEST): (7, 1)}, totals={"c": 7},
-                           clients={"a": "c", "b": "c"}, sizes={DIGEST: 7}, present={DIGEST: True})
+                           blobs={(DIGEST, "a")}, counted={("c", DIGEST): (7, 1)}, totals={"c": 7 + 1444 + 1074},
+                           clients={"a": "c", "b": "c"}, sizes={DIGEST: 7}, present={DIGEST: True},
+                           rows={"a": (1444, 100), "b": (1074, 50)})
 
 
 class HistoryTest(unittest.TestCase):
@@ -112,7 +113,8 @@ class HistoryTest(unittest.TestCase):
                               ({"clients": {"a": "d", "b": "c"}}, "are counted as"),
                               ({"sizes": {DIGEST: 8}}, f"the blob {DIGEST} counts with 7 bytes"),
                               ({"totals": {}}, "the sums of clients are {}"),
-                              ({"totals": {"c": 7, "d": 1}}, "the sums of clients are")):
+                              ({"totals": {"c": 2525, "d": 1}}, "the sums of clients are"),
+                              ({"rows": {"a": (1445, 100), "b": (1073, 50)}}, "the rows of a count with 1445 bytes")):
             self.assert_found(dataclasses.replace(sound(), **broken), words)
 
     def test_remains_of_a_job_that_is_gone(self):

@@ -9,7 +9,8 @@ import struct
 import harness
 
 # As in faulty_machine.cc.
-FIELDS = ("error", "passes", "failures", "sleep_us", "is_short", "clock_ms", "operations", "failed")
+FIELDS = ("error", "passes", "failures", "sleep_us", "is_short", "clock_ms", "is_full", "room", "operations",
+          "failed")
 
 
 class Machine:
@@ -42,4 +43,4 @@ class Machine:
         self.set(error=error)
 
     def heal(self):
-        self.set(error=0, sleep_us=0, is_short=0)
+        self.set(error=0, sleep_us=0, is_short=0, is_full=0)

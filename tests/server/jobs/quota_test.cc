@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/jobs/admission.h"
 #include "tests/server/support/bytes_of.h"
 #include "tests/server/support/queue_fixture.h"
@@ -18,12 +19,19 @@ using ::testing::HasSubstr;
 
 class QuotaTest : public QueueTest {
  protected:
-  static constexpr int64_t kLimit = 10;
-  static constexpr int64_t kResultBytes = 6;  // Of SomeResult, whose blobs are all the same.
+  static constexpr int64_t kUnit = 100'000;
+  static constexpr int64_t kMost =
+      10;  // Units of files that fit; what jobs take besides fits, too.
+  static constexpr int64_t kResult = 6;
 
   QuotaTest() {
-    limits_ = {.max_queued = 20, .max_bytes_per_client = kLimit};
+    limits_ = {.max_queued = 20, .max_bytes_per_client = kMost * kUnit + kUnit / 2};
     Restart();
+  }
+
+  // A file of so many units, all of them this character.
+  static std::string Of(int64_t units, char content = 'x') {
+    return std::string(static_cast<size_t>(units * kUnit), content);
   }
 
   SubmitRequest RequestOf(const std::string& client, absl::string_view model,
@@ -39,96 +47,123 @@ class QuotaTest : public QueueTest {
     return request;
   }
 
-  int64_t BytesOf(const std::string& client) { return testing::BytesOf(*store_, client); }
+  // A model of many small files with long names, which make a record of a megabyte.
+  SubmitRequest LargeRecord(const std::string& client, uint64_t seed) {
+    SubmitRequest request = Another(RequestOf(client, "model"), seed);
+    for (int i = 0; i < 250; ++i) {
+      request.spec.model.external_files[absl::StrCat(i, std::string(4000, 'n'))] =
+          request.spec.model.graph;
+    }
+    return request;
+  }
+
+  JobResult LargeResult() {
+    JobResult result = SomeResult();
+    result.model = MustPut(Of(kResult, 'r'));
+    return result;
+  }
+
+  // What the client has, in units. What its few small jobs take besides files is less than one.
+  int64_t UnitsOf(const std::string& client) { return testing::BytesOf(*store_, client) / kUnit; }
 };
 
 TEST_F(QuotaTest, AJobThatGoesBeyondIsRefusedWithWhatThereIsToKnow) {
-  MustSubmit(RequestOf("a", "12345"));
-  EXPECT_THAT(
-      admission_->Submit(RequestOf("a", "six...")),
-      HasReason(Reason::kQuotaBytes, AllOf(HasSubstr("have 5 bytes"), HasSubstr("would add 6,"),
-                                           HasSubstr("limit is 10;"), HasSubstr("delete jobs"))));
+  MustSubmit(RequestOf("a", Of(5)));
+  EXPECT_THAT(admission_->Submit(RequestOf("a", Of(6))),
+              HasReason(Reason::kQuotaBytes,
+                        AllOf(HasSubstr("has 50"), HasSubstr("bytes of files and records"),
+                              HasSubstr("would add 60"), HasSubstr("limit is 1050000;"),
+                              HasSubstr("delete jobs"))));
   EXPECT_THAT(refusals_, ElementsAre(HasReason(Reason::kQuotaBytes)));
-  EXPECT_EQ(MustSubmit(RequestOf("b", "six...")).disposition, Disposition::kNew);
-  EXPECT_EQ(MustSubmit(RequestOf("a", "five.")).disposition, Disposition::kNew) << "all of it";
-  EXPECT_THAT(admission_->Submit(RequestOf("a", "1")), HasReason(Reason::kQuotaBytes));
+  EXPECT_EQ(MustSubmit(RequestOf("b", Of(6))).disposition, Disposition::kNew);
+  EXPECT_EQ(MustSubmit(RequestOf("a", Of(5, 'y'))).disposition, Disposition::kNew) << "all of it";
+  EXPECT_THAT(admission_->Submit(RequestOf("a", Of(1))), HasReason(Reason::kQuotaBytes));
 }
 
 TEST_F(QuotaTest, NothingIsRefusedWithoutALimit) {
   limits_.max_bytes_per_client = 0;
   Restart();
-  EXPECT_EQ(MustSubmit(RequestOf("a", std::string(1000, 'x'))).disposition, Disposition::kNew);
+  EXPECT_EQ(MustSubmit(RequestOf("a", Of(20))).disposition, Disposition::kNew);
+}
+
+TEST_F(QuotaTest, RecordsCountUntilTheirJobsAreDeleted) {
+  const std::string id = MustSubmit(LargeRecord("a", 1)).job.id;
+  ASSERT_OK(admission_->Cancel(id, ""));
+  EXPECT_GE(UnitsOf("a"), 10);
+  EXPECT_THAT(admission_->Submit(LargeRecord("a", 2)), HasReason(Reason::kQuotaBytes));
+  EXPECT_EQ(MustSubmit(LargeRecord("b", 3)).disposition, Disposition::kNew);
+  ASSERT_OK(admission_->Delete(id, false));
+  EXPECT_EQ(MustSubmit(LargeRecord("a", 2)).disposition, Disposition::kNew);
 }
 
 TEST_F(QuotaTest, AFileCountsOnceForEachClient) {
-  const SubmitRequest request = RequestOf("a", "12345678");
+  const SubmitRequest request = RequestOf("a", Of(8));
   MustSubmit(request);
   MustSubmit(Another(request, 1));
   SubmitRequest twice = Another(request, 2);
   twice.spec.model.external_files["w"] = twice.spec.model.graph;
-  twice.spec.model.external_files["v"] = RequestOf("a", "v").spec.model.graph;
+  twice.spec.model.external_files["v"] = RequestOf("a", Of(1)).spec.model.graph;
   twice.spec.model.external_files["u"] = twice.spec.model.external_files["v"];
   MustSubmit(twice);
-  EXPECT_EQ(BytesOf("a"), 9);
-  EXPECT_EQ(BytesOf("b"), 0);
-  MustSubmit(Another(RequestOf("b", "12345678"), 3));
-  EXPECT_EQ(BytesOf("b"), 8);
+  EXPECT_EQ(UnitsOf("a"), 9);
+  EXPECT_EQ(UnitsOf("b"), 0);
+  MustSubmit(Another(RequestOf("b", Of(8)), 3));
+  EXPECT_EQ(UnitsOf("b"), 8);
 }
 
 TEST_F(QuotaTest, AResultCountsOnceItIsThereAndFailsNoJob) {
-  const Job job = MustSubmit(RequestOf("a", "12345")).job;
-  EXPECT_EQ(BytesOf("a"), 5);
-  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  const Job job = MustSubmit(RequestOf("a", Of(5))).job;
+  EXPECT_EQ(UnitsOf("a"), 5);
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, LargeResult()));
   EXPECT_EQ(MustGet(job.id).state, JobState::kSucceeded);
-  EXPECT_EQ(BytesOf("a"), 5 + kResultBytes);
-  // It adds nothing but would have a result, too.
-  EXPECT_THAT(admission_->Submit(Another(RequestOf("a", "12345"), 1)),
-              HasReason(Reason::kQuotaBytes, HasSubstr("would add 0,")));
+  EXPECT_EQ(UnitsOf("a"), 5 + kResult);
+  // It adds no file but would have a result, too.
+  EXPECT_THAT(admission_->Submit(Another(RequestOf("a", Of(5)), 1)),
+              HasReason(Reason::kQuotaBytes));
 }
 
 TEST_F(QuotaTest, WhatIsThereAlreadyIsNotRefused) {
-  const SubmitRequest request = RequestOf("a", "12345", "r1");
+  const SubmitRequest request = RequestOf("a", Of(5), "r1");
   const std::string id = MustSubmit(request).job.id;
-  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
-  ASSERT_GT(BytesOf("a"), kLimit);
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, LargeResult()));
+  ASSERT_GT(UnitsOf("a"), kMost);
   EXPECT_EQ(MustSubmit(request).job.id, id) << "the same request";
-  const Admitted found = MustSubmit(RequestOf("a", "12345"));
+  const Admitted found = MustSubmit(RequestOf("a", Of(5)));
   EXPECT_EQ(found.disposition, Disposition::kCacheHit);
   EXPECT_EQ(found.job.id, id);
-  const std::string other = MustSubmit(RequestOf("b", "1234567890")).job.id;
-  const Admitted joined = MustSubmit(RequestOf("a", "1234567890"));
+  const std::string other = MustSubmit(RequestOf("b", Of(10))).job.id;
+  const Admitted joined = MustSubmit(RequestOf("a", Of(10)));
   EXPECT_EQ(joined.disposition, Disposition::kJoined);
   EXPECT_EQ(joined.job.id, other);
-  EXPECT_EQ(BytesOf("a"), 5 + kResultBytes) << "it is the other one's";
+  EXPECT_EQ(UnitsOf("a"), 5 + kResult) << "it is the other one's";
 }
 
 TEST_F(QuotaTest, ADeletedJobMakesRoom) {
-  const std::string id = MustSubmit(RequestOf("a", "12345")).job.id;
-  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  const std::string id = MustSubmit(RequestOf("a", Of(5))).job.id;
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, LargeResult()));
   ASSERT_OK(admission_->Delete(id, false));
-  EXPECT_EQ(BytesOf("a"), 0);
-  EXPECT_EQ(MustSubmit(RequestOf("a", "1234567890")).disposition, Disposition::kNew);
+  EXPECT_EQ(testing::BytesOf(*store_, "a"), 0);
+  EXPECT_EQ(MustSubmit(RequestOf("a", Of(10))).disposition, Disposition::kNew);
 }
 
 TEST_F(QuotaTest, AJobThatChangesItsTurnCountsForItsNewClient) {
-  MustSubmit(RequestOf("a", "x"));
-  MustSubmit(RequestOf("a", "123456789"));
-  EXPECT_EQ(MustSubmit(RequestOf("b", "123456789")).job.client, "b");
-  EXPECT_EQ(BytesOf("a"), 1);
-  EXPECT_EQ(BytesOf("b"), 9);
-  EXPECT_EQ(MustSubmit(RequestOf("a", "987654321")).disposition, Disposition::kNew);
+  MustSubmit(RequestOf("a", Of(1)));
+  MustSubmit(RequestOf("a", Of(9)));
+  EXPECT_EQ(MustSubmit(RequestOf("b", Of(9))).job.client, "b");
+  EXPECT_EQ(UnitsOf("a"), 1);
+  EXPECT_EQ(UnitsOf("b"), 9);
+  EXPECT_EQ(MustSubmit(RequestOf("a", Of(9, 'y'))).disposition, Disposition::kNew);
 }
 
 TEST_F(QuotaTest, NobodyGetsAJobForWhichThereIsNoRoom) {
-  SubmitRequest ended = RequestOf("b", "12345");
-  MustSubmit(ended);
+  MustSubmit(RequestOf("b", Of(5)));
   ASSERT_OK(dispatch_->Finish(MustClaim().lease, MakeError(Reason::kInternal, "oops")));
-  MustSubmit(RequestOf("a", "x"));
-  const std::string id = MustSubmit(RequestOf("a", "six...")).job.id;
-  const Admitted joined = MustSubmit(RequestOf("b", "six..."));
+  MustSubmit(RequestOf("a", Of(1)));
+  const std::string id = MustSubmit(RequestOf("a", Of(6))).job.id;
+  const Admitted joined = MustSubmit(RequestOf("b", Of(6)));
   EXPECT_EQ(joined.job.id, id);
   EXPECT_EQ(joined.job.client, "a");
-  EXPECT_EQ(BytesOf("b"), 5);
+  EXPECT_EQ(UnitsOf("b"), 5);
 }
 
 }  // namespace

@@ -137,23 +137,24 @@ TEST_F(RetentionTest, OfTooManyBytesTheResultsThatWereNotUsedForLongestGo) {
   MustSubmit(Request("first: " + std::string(1000, 'x')));
   const Job waiting = MustSubmit(Request("waiting: " + std::string(1000, 'x'))).job;
   clock_.AdvanceMs(2 * kHourMs);
-  retention_.max_blob_bytes = 7000;
+  retention_.max_bytes = 7000 + *store_->HeldBytes();
   const RetentionRound round = MustRun();
   EXPECT_EQ(round.jobs_for_space, 1);
   EXPECT_LE(round.held_bytes, 7000);
+  EXPECT_EQ(round.row_bytes, *store_->HeldBytes());
   EXPECT_FALSE(HasJob(second)) << "the first was found again after that";
   EXPECT_TRUE(HasBlobs(first));
   EXPECT_TRUE(HasBlobs(third));
-  retention_.max_blob_bytes = 1;
+  retention_.max_bytes = 1;
   const RetentionRound last = MustRun();
   EXPECT_EQ(last.jobs_for_space, 2);
   EXPECT_TRUE(HasBlobs(waiting)) << "there is too much, but a job needs it";
-  EXPECT_EQ(last.excess_bytes, last.held_bytes - 1);
+  EXPECT_EQ(last.excess_bytes, last.held_bytes + *store_->HeldBytes() - 1);
 }
 
 TEST_F(RetentionTest, AResultStaysForAnHourEvenIfRoomIsShort) {
   const Job job = Ended("model");
-  retention_.max_blob_bytes = 1;
+  retention_.max_bytes = 1;
   clock_.AdvanceMs(kHourMs / 2);
   EXPECT_EQ(MustRun().jobs_for_space, 0);
   EXPECT_TRUE(HasBlobs(job));
@@ -197,7 +198,7 @@ TEST_F(RetentionTest, IfRoomIsShortBlobsOfNoJobGoBeforeResults) {
   const Job job = Ended("model");
   const BlobId sent = MustPut("sent: " + std::string(1000, 'x'));
   clock_.AdvanceMs(2 * kHourMs);
-  retention_.max_blob_bytes = 500;
+  retention_.max_bytes = 500 + *store_->HeldBytes();
   const RetentionRound round = MustRun();
   EXPECT_FALSE(*blobs_->Contains(sent));
   EXPECT_EQ(round.jobs_for_space, 0);
@@ -209,7 +210,7 @@ TEST_F(RetentionTest, AJobWhoseFilesWereUsedJustNowStays) {
   const Job job = Ended("model");
   clock_.AdvanceMs(2 * kHourMs);
   for (const BlobId& blob : BlobsOf(job)) UseNow(blob);
-  retention_.max_blob_bytes = 1;
+  retention_.max_bytes = 1;
   EXPECT_EQ(MustRun().jobs_for_space, 0);
   EXPECT_TRUE(HasJob(job));
 }
@@ -221,7 +222,7 @@ TEST_F(RetentionTest, JobsThatShareTheirFilesGoTogether) {
   MustSubmit(again);
   ASSERT_OK(dispatch_->Finish(MustClaim().lease, *first.result));
   clock_.AdvanceMs(2 * kHourMs);
-  retention_.max_blob_bytes = 1;
+  retention_.max_bytes = 1;
   EXPECT_EQ(MustRun().jobs_for_space, 2);
   EXPECT_FALSE(*blobs_->Contains(first.spec.model.graph));
 }
@@ -235,16 +236,52 @@ TEST_F(RetentionTest, AJobWhoseRemovalFreesNothingStays) {
   clock_.AdvanceMs(2 * kHourMs);
   UseNow(first.spec.model.graph);
   UseNow(first.result->model);
-  retention_.max_blob_bytes = 1;
+  retention_.max_bytes = 1;
   EXPECT_EQ(MustRun().jobs_for_space, 0) << "its files were used just now";
   EXPECT_TRUE(HasJob(first));
   EXPECT_TRUE(HasJob(MustGet(second)));
 }
 
+// What a job needs is used all the time by others, and cannot go; its record can.
+TEST_F(RetentionTest, ForRoomJobsWithoutAResultGoEvenIfThatFreesNoFile) {
+  const Job done = Ended("model");
+  SubmitRequest again = Request("model");
+  again.skip_cache_lookup = true;
+  const std::string cancelled = MustSubmit(again).job.id;
+  ASSERT_OK(admission_->Cancel(cancelled, ""));
+  clock_.AdvanceMs(2 * kHourMs);
+  for (const BlobId& blob : BlobsOf(done)) UseNow(blob);
+  const int64_t before = *store_->HeldBytes();
+  retention_.max_bytes = before + 5 + 15 - 1;  // The files, and not quite the records.
+  const RetentionRound round = MustRun();
+  EXPECT_EQ(round.jobs_for_space, 1);
+  EXPECT_EQ(round.excess_bytes, 0);
+  EXPECT_FALSE(store_->Get(cancelled)->has_value());
+  EXPECT_TRUE(HasJob(done));
+}
+
+TEST_F(RetentionTest, ForRoomJobsWithALargeRecordGoWithTheirResults) {
+  const Job small = Ended("model");
+  SubmitRequest large = Request("model");
+  for (int i = 0; i < 20; ++i) {
+    large.spec.model.external_files[std::string(4000, 'n') + std::to_string(i)] =
+        large.spec.model.graph;
+  }
+  const std::string id = MustSubmit(large).job.id;
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, *small.result));
+  clock_.AdvanceMs(2 * kHourMs);
+  for (const BlobId& blob : BlobsOf(small)) UseNow(blob);
+  retention_.max_bytes = *store_->HeldBytes();
+  const RetentionRound round = MustRun();
+  EXPECT_EQ(round.jobs_for_space, 1);
+  EXPECT_FALSE(store_->Get(id)->has_value());
+  EXPECT_TRUE(HasJob(small));
+}
+
 TEST_F(RetentionTest, AnExcessIsToldWhenItBeginsAndWhenItEnds) {
   const std::string id = MustSubmit(Request("waits")).job.id;
   RetentionLimits limits = retention_;
-  limits.max_blob_bytes = 3;
+  limits.max_bytes = 3;
   Retention retention(limits, ledger_.get(), blobs_.get(), &clock_);
   const auto changed = [&] {
     RetentionRound round;

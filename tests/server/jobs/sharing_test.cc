@@ -141,5 +141,18 @@ TEST_F(SharingTest, AResultCanBeLookedUpWithoutItsModelAndWithoutWork) {
   EXPECT_THAT(admission_->Lookup(spec), HasReason(Reason::kResultNotFound)) << "it is gone";
 }
 
+// Each of them is a row in the store, which no quota bounds.
+TEST_F(SharingTest, NotAnyNumberOfRequestsShareAJob) {
+  limits_.max_submissions = 3;
+  Restart();
+  for (const char* id : {"r1", "r2", "r3"}) MustSubmit(Request("model", id));
+  EXPECT_THAT(admission_->Submit(Request("model", "r4")), HasReason(Reason::kQuotaJobs));
+  EXPECT_EQ(MustSubmit(Request("model", "r1")).disposition, Disposition::kJoined) << "a retry";
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  EXPECT_EQ(MustSubmit(Request("model", "r4")).disposition, Disposition::kCacheHit);
+  EXPECT_EQ(MustSubmit(Request("model", "r4")).disposition, Disposition::kCacheHit)
+      << "it left no trace";
+}
+
 }  // namespace
 }  // namespace quotient::jobs

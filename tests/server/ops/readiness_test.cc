@@ -30,6 +30,15 @@ TEST(ReadinessTest, TheServerIsReadyWhileNothingStandsAgainstIt) {
   EXPECT_THAT(readiness.obstacles(), ElementsAre("draining"));
 }
 
+TEST(ReadinessTest, AnObstacleHasAReasonForPeople) {
+  Metrics metrics;
+  Readiness readiness(&metrics);
+  EXPECT_EQ(readiness.StorageFailure(), "");
+  readiness.Set(Obstacle::kStorage, true, "full");
+  EXPECT_THAT(readiness.obstacles(), ElementsAre("starting", "storage: full"));
+  EXPECT_EQ(readiness.StorageFailure(), "full");
+}
+
 TEST(ReadinessTest, MetricsSayWhatStandsAgainstIt) {
   Metrics metrics;
   Readiness readiness(&metrics);

@@ -49,6 +49,22 @@ TEST_F(ServicesTest, AStoppedJobSucceedsAndCanBeDeleted) {
   EXPECT_OK(Status(jobs_stub_->DeleteJob(&context, request, &response)));
 }
 
+TEST_F(ServicesTest, ARunningJobSaysThatItsResultCouldNotBeStored) {
+  storage_failure_ = "the disk is full";
+  const std::string running = Submit("model").name();
+  runner_.AwaitRuns(1);
+  const std::string waiting = Submit("other").name();
+  v1::ListJobsResponse listed;
+  grpc::ClientContext context;
+  ASSERT_OK(Status(jobs_stub_->ListJobs(&context, {}, &listed)));
+  ASSERT_EQ(listed.jobs_size(), 2);
+  EXPECT_EQ(listed.jobs(0).name(), waiting);
+  EXPECT_FALSE(listed.jobs(0).has_progress());
+  EXPECT_EQ(listed.jobs(1).name(), running);
+  EXPECT_EQ(listed.jobs(1).progress().phase(), "storage");
+  EXPECT_EQ(listed.jobs(1).progress().detail(), "the disk is full");
+}
+
 TEST_F(ServicesTest, AResultIsLookedUpByContent) {
   runner_.Release();
   v1::LookupResultRequest request;

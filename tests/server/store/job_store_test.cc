@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/rng.h"
+#include "server/jobs/convert.h"
 #include "server/store/sqlite/job_store.h"
 #include "tests/server/support/bytes_of.h"
 #include "tests/server/support/fake_clock.h"
@@ -125,9 +126,11 @@ TEST_P(JobStoreTest, EachClientHasItsHead) {
   }
   Put(*store_, MakeJob("c1", JobState::kRunning));
   ASSERT_OK(store_->Write([&](JobTransaction& transaction) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
+    QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads({}));
     EXPECT_EQ(heads,
               (std::vector<jobs::QueueHead>{{"a", "a2", 1000 - 2 * 600'000}, {"b", "b1", 1000}}));
+    QUOTIENT_ASSIGN_OR_RETURN(const auto others, transaction.QueueHeads({"a2", "b1", "b2"}));
+    EXPECT_EQ(others, (std::vector<jobs::QueueHead>{{"a", "a3", 1000 - 2 * 600'000}}));
     QUOTIENT_ASSIGN_OR_RETURN(const int of_a, transaction.CountQueuedOf("a"));
     EXPECT_EQ(of_a, 3);
     return absl::OkStatus();
@@ -178,7 +181,14 @@ TEST_P(JobStoreTest, BytesOfAClientAreThoseOfItsDistinctBlobs) {
     job->spec.model.external_files["w"] = BlobId::Of("weights");
     Put(*store_, *job);
   }
-  const auto bytes = [&](const char* client) { return BytesOf(*store_, client); };
+  const auto bytes = [&](const char* client) {
+    int64_t rows = 0;
+    EXPECT_OK(store_->List({.filter = {.client = client}}, [&](int64_t /*number*/, const Job& job) {
+      rows += RowBytes(job);
+      return true;
+    }));
+    return BytesOf(*store_, client) - rows;
+  };
   EXPECT_EQ(bytes("a"), 5 + 6 + 7);
   EXPECT_EQ(bytes("b"), 5 + 7);
   EXPECT_EQ(bytes("c"), 0);
@@ -323,7 +333,7 @@ std::string RandomStep(uint64_t seed, JobStore& store) {
         QUOTIENT_RETURN_IF_ERROR(transaction.PutSubmission({absl::StrCat("r", rng.Below(8)), "p",
                                                             id, static_cast<int64_t>(seed),
                                                             rng.Below(2) == 0, rng.Below(2) == 0}));
-        QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
+        QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads({}));
         QUOTIENT_ASSIGN_OR_RETURN(const int wishes, transaction.CountWishes(id));
         QUOTIENT_ASSIGN_OR_RETURN(const int queued, transaction.CountQueued());
         QUOTIENT_ASSIGN_OR_RETURN(const auto same, transaction.FindByActionKey("k0"));
@@ -334,7 +344,8 @@ std::string RandomStep(uint64_t seed, JobStore& store) {
           absl::StrAppend(&seen, head.client, head.job_id, " ", head.rank, " ");
         }
         QUOTIENT_ASSIGN_OR_RETURN(const int full, transaction.CountFullWishes(id));
-        absl::StrAppend(&seen, wishes, " ", full, " ", queued, " ",
+        QUOTIENT_ASSIGN_OR_RETURN(const int all, transaction.CountSubmissions(id));
+        absl::StrAppend(&seen, wishes, " ", full, " of ", all, " ", queued, " ",
                         same.has_value() ? same->id : "-", " ");
         if (rng.Below(8) == 0 && IsTerminal(state)) {
           QUOTIENT_RETURN_IF_ERROR(transaction.Remove(id));

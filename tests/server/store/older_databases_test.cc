@@ -1,5 +1,6 @@
 // What is made of databases that earlier versions wrote.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -103,13 +104,14 @@ TEST(OlderDatabasesTest, ADatabaseOfAnOlderVersionIsTakenOver) {
       EXPECT_TRUE(*store->Refers(BlobId::Of(blob))) << blob;
     }
     ASSERT_OK(store->Write([&](jobs::JobTransaction& transaction) -> absl::Status {
-      QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads());
+      QUOTIENT_ASSIGN_OR_RETURN(const auto heads, transaction.QueueHeads({}));
       EXPECT_EQ(heads, (std::vector<jobs::QueueHead>{{"", "waiting", 150}}));
       QUOTIENT_ASSIGN_OR_RETURN(const auto found, transaction.FindByActionKey(""));
       EXPECT_EQ(found.has_value() ? found->id : "none", "done");
       return absl::OkStatus();
     }));
-    EXPECT_EQ(BytesOf(*store, ""), 5 + 4 + 2 + 2 + 5) << "of no known client";
+    const int64_t rows = RowBytes(**store->Get("done")) + RowBytes(**store->Get("waiting"));
+    EXPECT_EQ(BytesOf(*store, ""), 5 + 4 + 2 + 2 + 5 + rows) << "of no known client";
   }
 }
 
@@ -169,6 +171,7 @@ jobs::Job JobOf(const std::string& id, const std::string& client, absl::string_v
 }
 
 TEST(OlderDatabasesTest, WhatIsStoredForClientsIsCountedInADatabaseOfVersion3) {
+  constexpr int64_t kRowsOfDamaged = 7 + 1024 + 320;  // The word, the job and its file.
   TempDir dir;
   FakeClock clock;
   {
@@ -181,7 +184,7 @@ TEST(OlderDatabasesTest, WhatIsStoredForClientsIsCountedInADatabaseOfVersion3) {
     done.state = jobs::JobState::kSucceeded;
     done.result = jobs::JobResult{.model = BlobId::Of("made"),
                                   .report_json = BlobId::Of("{}"),
-                                  .report_html = BlobId::Of("{}")};
+                                  .report_html = BlobId::Of("<>")};
     AddJobOfVersion3(*database, done);
     AddJobOfVersion3(*database, JobOf("b1", "b", "shared"));
     AddJobOfVersion3(*database, JobOf("damaged", "b", "nobody else's"));
@@ -191,19 +194,47 @@ TEST(OlderDatabasesTest, WhatIsStoredForClientsIsCountedInADatabaseOfVersion3) {
   }
   for (int opened = 0; opened < 2; ++opened) {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
-    EXPECT_EQ(BytesOf(*store, "a"), 6 + 4 + 2);
-    EXPECT_EQ(BytesOf(*store, "b"), 6) << "the size of the other file is not known";
-    EXPECT_EQ(BytesOf(*store, "c"), 6);
+    const auto rows = [&](const char* id) { return RowBytes(**store->Get(id)); };
+    EXPECT_EQ(BytesOf(*store, "a"), 6 + 4 + 2 + 2 + rows("a1") + rows("a2"));
+    EXPECT_EQ(BytesOf(*store, "b"), 6 + rows("b1") + kRowsOfDamaged) << "no size of the other file";
+    EXPECT_EQ(BytesOf(*store, "c"), 6 + kRowsOfDamaged);
   }
   ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+  const int64_t of_a2 = 6 + 4 + 2 + 2 + RowBytes(**store->Get("a2"));
   for (const auto& [id, left_of_a] :
-       {std::pair("a1", 12), std::pair("damaged", 12), std::pair("damaged, too", 12),
-        std::pair("b1", 12), std::pair("a2", 0)}) {
+       {std::pair("a1", of_a2), std::pair("damaged", of_a2), std::pair("damaged, too", of_a2),
+        std::pair("b1", of_a2), std::pair("a2", int64_t{0})}) {
     ASSERT_OK(store->Write([&](jobs::JobTransaction& write) { return write.Remove(id); }));
     EXPECT_EQ(BytesOf(*store, "a"), left_of_a) << id;
   }
   EXPECT_EQ(BytesOf(*store, "b"), 0);
   EXPECT_EQ(BytesOf(*store, "c"), 0);
+}
+
+TEST(OlderDatabasesTest, TheFileGetsSmallerWhenJobsAreRemoved) {
+  TempDir dir;
+  FakeClock clock;
+  const std::string path = dir / "jobs.db";
+  std::vector<std::string> ids;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto database, Database::Open(path, Database::Mode::kReadWrite));
+    ASSERT_OK(database->Execute(kVersion1));
+    for (int i = 0; i < 20; ++i) {
+      jobs::Job job = JobOf(absl::StrCat("j", i), "a", "model");
+      job.spec.model_name = std::string(200'000, 'm');
+      AddJobOfVersion1(*database, job);
+      ids.push_back(job.id);
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(path, &clock));
+  ASSERT_OK(store->Write([&](jobs::JobTransaction& write) -> absl::Status {
+    for (const std::string& id : ids) QUOTIENT_RETURN_IF_ERROR(write.Remove(id));
+    return absl::OkStatus();
+  }));
+  EXPECT_GE(std::filesystem::file_size(path), 4'000'000);
+  while (*store->GiveBack(1 << 20) > 0) {
+  }
+  EXPECT_LE(std::filesystem::file_size(path), 1'500'000);
 }
 
 TEST(OlderDatabasesTest, ARecordThatCannotBeReadDoesNotKeepTheOthersFromBeingTakenOver) {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -172,6 +173,71 @@ TEST(SqliteTest, AFileThatIsNoDatabaseIsRefused) {
   std::ofstream(dir / "jobs.db") << std::string(10'000, 'x');
   FakeClock clock;
   EXPECT_THAT(OpenSqliteJobStore(dir / "jobs.db", &clock), HasReason(Reason::kStorageDown));
+}
+
+TEST(SqliteTest, WhatRemovedJobsLeaveFreeGoesBackToTheDiskInSteps) {
+  TempDir dir;
+  FakeClock clock;
+  const std::string path = dir / "jobs.db";
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(path, &clock));
+  const int64_t empty = *store->HeldBytes();
+  const auto write_all = [&](absl::FunctionRef<absl::Status(jobs::JobTransaction&, int)> change) {
+    ASSERT_OK(store->Write([&](jobs::JobTransaction& write) -> absl::Status {
+      for (int i = 0; i < 20; ++i) QUOTIENT_RETURN_IF_ERROR(change(write, i));
+      return absl::OkStatus();
+    }));
+  };
+  write_all([](jobs::JobTransaction& write, int i) {
+    jobs::Job job{.id = absl::StrCat("j", i), .sequence = 1};
+    job.spec.model_name = std::string(200'000, 'm');
+    return write.Put(job);
+  });
+  EXPECT_GE(*store->HeldBytes(), 4'000'000);
+  EXPECT_EQ(*store->GiveBack(1 << 20), 0) << "nothing is free";
+  write_all([](jobs::JobTransaction& write, int i) { return write.Remove(absl::StrCat("j", i)); });
+  EXPECT_LE(*store->HeldBytes(), empty + 50'000);
+  EXPECT_GE(std::filesystem::file_size(path), 4'000'000);
+  int steps = 0;
+  for (int64_t given; (given = *store->GiveBack(1 << 20)) > 0; ++steps) {
+    EXPECT_LE(given, 1 << 20);
+  }
+  EXPECT_GE(steps, 2);
+  EXPECT_LE(std::filesystem::file_size(path), 1'500'000) << "some stays for jobs to come";
+}
+
+// The quota goes by what jobs take in the file.
+TEST(SqliteTest, WhatRowsAreTakenToNeedIsAboutWhatTheyNeed) {
+  TempDir dir;
+  FakeClock clock;
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+  const int64_t empty = *store->HeldBytes();
+  for (int files : {0, 3, 1000}) {
+    const int64_t before = *store->HeldBytes(), counted = testing::BytesOf(*store, "client");
+    ASSERT_OK(store->Write([&](jobs::JobTransaction& write) -> absl::Status {
+      for (int i = 0; i < 3000 / (1 + files) + 5; ++i) {
+        jobs::Job job{.id = Digest::Of(absl::StrCat(files, " ", i)).Hex().substr(0, 20),
+                      .client = "client",
+                      .action_key = std::string(64, 'k'),
+                      .sequence = 1};
+        job.spec.model.graph = BlobId{Digest::Of(job.id), 0};
+        for (int k = 0; k < files; ++k) {
+          const std::string name = absl::StrCat(job.id, k);
+          job.spec.model.external_files[name] = BlobId{Digest::Of(name), 0};
+        }
+        QUOTIENT_RETURN_IF_ERROR(write.Put(job));
+        for (int k = 1; k < 4; ++k) {
+          QUOTIENT_RETURN_IF_ERROR(write.Append({.job_id = job.id, .sequence = k, .actor = "x"}));
+        }
+        QUOTIENT_RETURN_IF_ERROR(write.PutSubmission({job.id, std::string(64, 'p'), job.id}));
+      }
+      return absl::OkStatus();
+    }));
+    const double share = static_cast<double>(testing::BytesOf(*store, "client") - counted) /
+                         static_cast<double>(*store->HeldBytes() - before);
+    EXPECT_GE(share, 0.8) << files;
+    EXPECT_LE(share, 1.6) << files;
+  }
+  EXPECT_GT(*store->HeldBytes(), empty);
 }
 
 TEST(SqliteTest, AFullDiskIsATypedErrorAndPasses) {

@@ -12,6 +12,7 @@
 #include "server/store/disk/blob_store.h"
 #include "tests/server/support/fake_clock.h"
 #include "tests/server/support/made_blobs.h"
+#include "tests/server/support/memory_job_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -261,6 +262,35 @@ TEST_F(UploadStoreTest, AStateOfImpossibleNumbersIsNone) {
   }
 }
 
+TEST_F(UploadStoreTest, WhatAClientSendsAndHasSentCountsForItsQuota) {
+  const auto jobs = NewMemoryJobStore(&clock_);
+  jobs::SentBlobs sent(blobs_.get(), jobs.get(), &clock_, /*max_bytes=*/10);
+  uploads_ =
+      *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &hash_turns_, &clock_, &sent);
+  const auto start = [&](absl::string_view content, absl::string_view client) {
+    return uploads_->Start(BlobId::Of(content), client);
+  };
+  const std::string id = start("hello", "a")->upload_id;
+  EXPECT_THAT(start("six...", "a"), HasReason(Reason::kQuotaBytes)) << "5 bytes may still come";
+  const auto writer = MustResume(id, 0);
+  ASSERT_OK(writer->Append("hello"));
+  ASSERT_OK(writer->Finish());
+  EXPECT_EQ(sent.BytesOf("a", {}), 5);
+  EXPECT_THAT(start("six...", "a"), HasReason(Reason::kQuotaBytes)) << "5 bytes are there";
+  EXPECT_OK(start("world", "a"));
+  EXPECT_THAT(start("!", "a"), HasReason(Reason::kQuotaBytes));
+  EXPECT_OK(start("!", "b"));
+  EXPECT_TRUE(start("hello", "a")->done) << "what is there adds nothing";
+}
+
+TEST_F(UploadStoreTest, WhatAnEarlierProcessBeganIsOfItsClient) {
+  MustStart("hello");
+  uploads_ = *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {.max_open_per_client = 1},
+                                    &hash_turns_, &clock_);
+  EXPECT_THAT(uploads_->Start(BlobId::Of("world"), "client"), HasReason(Reason::kQuotaCalls));
+  EXPECT_OK(uploads_->Start(BlobId::Of("world"), "other"));
+}
+
 TEST_F(UploadStoreTest, UploadsAreNotTakenBeyondTheRoomThatIsThere) {
   const std::filesystem::space_info disk = std::filesystem::space(dir_ / "");
   const auto half = static_cast<int64_t>(disk.available / 10 * 6);
@@ -268,7 +298,10 @@ TEST_F(UploadStoreTest, UploadsAreNotTakenBeyondTheRoomThatIsThere) {
       *DiskBlobStore::Open(dir_ / "blobs", {.max_blob_bytes = INT64_MAX / 4, .min_free_bytes = 0});
   uploads_ = *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &hash_turns_, &clock_);
   EXPECT_OK(uploads_->Start({Digest::Of("a"), half}, "one"));
-  EXPECT_THAT(uploads_->Start({Digest::Of("b"), half}, "two"), HasReason(Reason::kStorageDown));
+  EXPECT_THAT(uploads_->Start({Digest::Of("b"), half}, "two"), HasReason(Reason::kQueueFull));
+  EXPECT_THAT(uploads_->Start({Digest::Of("c"), half}, "one"), HasReason(Reason::kQuotaCalls));
+  EXPECT_THAT(uploads_->Start({Digest::Of("d"), 2 * half}, "two"),
+              HasReason(Reason::kStorageDown, ::testing::HasSubstr("more are needed")));
 }
 
 }  // namespace

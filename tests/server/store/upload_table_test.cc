@@ -7,7 +7,9 @@
 namespace quotient::store {
 namespace {
 
+using ::testing::AllOf;
 using testing::HasReason;
+using ::testing::HasSubstr;
 
 class UploadTableTest : public ::testing::Test {
  protected:
@@ -15,9 +17,7 @@ class UploadTableTest : public ::testing::Test {
   absl::StatusOr<std::string> Reserve(const std::string& client, absl::string_view content,
                                       int64_t bytes = 10) {
     const UploadState state{.blob = {Digest::Of(content), bytes}, .client = client};
-    return table_.Reserve(absl::StrCat("id", ++last_id_), state, [this](int64_t needed) {
-      return needed <= free_bytes_ ? absl::OkStatus() : MakeError(Reason::kStorageDown, "full");
-    });
+    return table_.Reserve(absl::StrCat("id", ++last_id_), state, free_bytes_);
   }
 
   testing::FakeClock clock_;
@@ -34,10 +34,21 @@ class UploadTableTest : public ::testing::Test {
 TEST_F(UploadTableTest, WhatIsReservedIsNotThereForOthers) {
   ASSERT_OK(Reserve("a", "x", 400));
   ASSERT_OK(Reserve("b", "y", 400));
-  EXPECT_THAT(Reserve("c", "z", 400), HasReason(Reason::kStorageDown));
-  EXPECT_OK(Reserve("c", "z", 200));
+  EXPECT_THAT(Reserve("c", "z", 200),
+              HasReason(Reason::kQueueFull, AllOf(HasSubstr("other clients have reserved 800 of"),
+                                                  HasSubstr("the 1000 bytes"))));
+  EXPECT_OK(Reserve("c", "z", 150));
   EXPECT_EQ(table_.Load().open, 3);
-  EXPECT_EQ(table_.Load().reserved_bytes, 1000);
+  EXPECT_EQ(table_.Load().reserved_bytes, 950);
+}
+
+TEST_F(UploadTableTest, OneClientCannotReserveAllRoom) {
+  EXPECT_THAT(Reserve("greedy", "x", 900),
+              HasReason(Reason::kQuotaCalls, AllOf(HasSubstr("this client would reserve 900 of"),
+                                                   HasSubstr("may have 750"))));
+  ASSERT_OK(Reserve("greedy", "x", 700));
+  EXPECT_THAT(Reserve("greedy", "y", 100), HasReason(Reason::kQuotaCalls));
+  EXPECT_OK(Reserve("other", "y", 100));
 }
 
 TEST_F(UploadTableTest, WhatIsOnTheDiskOrGivenUpIsNotReserved) {
@@ -46,8 +57,8 @@ TEST_F(UploadTableTest, WhatIsOnTheDiskOrGivenUpIsNotReserved) {
   table_.SetCommitted(id, 300);
   free_bytes_ -= 300;
   EXPECT_EQ(table_.Load().reserved_bytes, 500);
-  EXPECT_OK(Reserve("c", "z", 200));
-  EXPECT_THAT(Reserve("d", "z", 1), HasReason(Reason::kStorageDown));
+  EXPECT_OK(Reserve("c", "z", 150));
+  EXPECT_THAT(Reserve("d", "z", 100), HasReason(Reason::kQueueFull));
   table_.Remove(id);
   EXPECT_OK(Reserve("d", "z", 100));
 }
@@ -66,7 +77,7 @@ TEST_F(UploadTableTest, TheBytesOfOneClientAreLimited) {
   EXPECT_OK(Reserve("a", "y", 200));
 }
 
-TEST_F(UploadTableTest, ASingleBlobMayBeLargerThanThat) { EXPECT_OK(Reserve("a", "x", 900)); }
+TEST_F(UploadTableTest, ASingleBlobMayBeLargerThanThat) { EXPECT_OK(Reserve("a", "x", 700)); }
 
 TEST_F(UploadTableTest, UploadsOfOneBlobAreGivenOutAgain) {
   const std::string first = *Reserve("a", "x"), second = *Reserve("a", "x");
@@ -102,7 +113,7 @@ TEST_F(UploadTableTest, AnUploadIsNotGivenOutAgainAtOnce) {
 TEST_F(UploadTableTest, WhatAnEarlierProcessBeganCounts) {
   table_.Restore("old", {.blob = {Digest::Of("x"), 800}, .committed = 100, .client = "a"});
   EXPECT_EQ(table_.Load().reserved_bytes, 700);
-  EXPECT_THAT(Reserve("b", "y", 400), HasReason(Reason::kStorageDown));
+  EXPECT_THAT(Reserve("b", "y", 400), HasReason(Reason::kQueueFull));
 }
 
 }  // namespace

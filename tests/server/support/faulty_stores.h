@@ -77,6 +77,13 @@ class FaultyJobStore : public jobs::JobStore {
     return store_->IsWanted(blob, except, unix_ms);
   }
   absl::StatusOr<bool> Refers(const BlobId& blob) override { return store_->Refers(blob); }
+  absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
+    return store_->BytesOf(client);
+  }
+  absl::StatusOr<int64_t> HeldBytes() override { return store_->HeldBytes(); }
+  absl::StatusOr<int64_t> GiveBack(int64_t most_bytes) override {
+    return store_->GiveBack(most_bytes);
+  }
 
  private:
   const std::unique_ptr<jobs::JobStore> store_;

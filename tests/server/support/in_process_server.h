@@ -54,7 +54,8 @@ class ServerTest : public QueueTest {
         std::make_unique<rpc::BlobService>(blob_limits_, blobs_.get(), uploads_.get(), &clock_);
     model_service_ = std::make_unique<rpc::ModelService>(admission_.get(), &runner_, &clock_);
     optimizer_service_ = std::make_unique<rpc::OptimizerService>(
-        watch_limits_, admission_.get(), store_.get(), hub_.get(), &runner_, &clock_);
+        watch_limits_, admission_.get(), store_.get(), hub_.get(), &runner_, &clock_,
+        [this] { return storage_failure_; });
     v1::Capabilities capabilities;
     capabilities.set_max_chunk_bytes(blob_limits_.max_chunk_bytes);
     capabilities_service_ = std::make_unique<rpc::CapabilitiesService>(capabilities);
@@ -111,8 +112,9 @@ class ServerTest : public QueueTest {
   FakeRunner runner_{blobs_.get(), &made_};
   worker::StorageGate storage_{{},
                                {.clock = &clock_,
-                                .probe = [this](int64_t bytes) { return blobs_->Probe(bytes); },
-                                .on_change = [](bool) {}}};
+                                .probe = [this] { return blobs_->Probe(); },
+                                .on_change = [](const absl::Status&) {}}};
+  std::string storage_failure_;  // To be set while nothing calls the server.
   store::HashTurns hash_turns_{1};
   std::unique_ptr<jobs::UploadStore> uploads_;
   std::unique_ptr<worker::WorkerPool> pool_;

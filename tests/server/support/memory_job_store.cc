@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/digest.h"
+#include "server/jobs/convert.h"
 
 namespace quotient::store {
 namespace {
@@ -75,6 +77,14 @@ int64_t SumOf(const std::map<Digest, int64_t>& blobs) {
   return bytes;
 }
 
+int64_t BytesOfClient(const Content& content, absl::string_view client) {
+  int64_t bytes = SumOf(BlobsOfClient(content, client));
+  for (const auto& [number, job] : content.jobs) {
+    if (job.client == client) bytes += RowBytes(job);
+  }
+  return bytes;
+}
+
 std::optional<Job> Copy(const Job* job) {
   return job == nullptr ? std::nullopt : std::optional<Job>(*job);
 }
@@ -93,10 +103,10 @@ class MemoryTransaction : public jobs::JobTransaction {
     return Copy(FindJobByActionKey(content_, key));
   }
 
-  absl::StatusOr<std::vector<QueueHead>> QueueHeads() override {
+  absl::StatusOr<std::vector<QueueHead>> QueueHeads(const std::set<std::string>& without) override {
     std::map<std::string, QueueHead> heads;
     for (const auto& [number, job] : content_.jobs) {
-      if (job.state != JobState::kQueued) continue;
+      if (job.state != JobState::kQueued || without.contains(job.id)) continue;
       const QueueHead head{job.client, job.id, QueueRank(job)};
       const auto [entry, is_new] = heads.emplace(job.client, head);
       if (!is_new && head.rank < entry->second.rank) entry->second = head;
@@ -118,7 +128,7 @@ class MemoryTransaction : public jobs::JobTransaction {
   }
 
   absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
-    return SumOf(BlobsOfClient(content_, client));
+    return BytesOfClient(content_, client);
   }
 
   absl::StatusOr<int64_t> BytesNewTo(absl::string_view client,
@@ -183,6 +193,11 @@ class MemoryTransaction : public jobs::JobTransaction {
   absl::Status PutSubmission(const Submission& submission) override {
     content_.submissions[submission.request_id] = submission;
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<int> CountSubmissions(absl::string_view job_id) override {
+    return static_cast<int>(std::ranges::count_if(
+        content_.submissions, [&](const auto& entry) { return entry.second.job_id == job_id; }));
   }
 
   absl::StatusOr<int> CountWishes(absl::string_view job_id) override {
@@ -300,6 +315,20 @@ class MemoryJobStore : public jobs::JobStore {
       return counts && std::ranges::count(BlobsOf(job), blob) > 0;
     });
   }
+
+  absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
+    absl::MutexLock lock(&mutex_);
+    return BytesOfClient(content_, client);
+  }
+
+  absl::StatusOr<int64_t> HeldBytes() override {
+    absl::MutexLock lock(&mutex_);
+    int64_t bytes = 0;
+    for (const auto& [number, job] : content_.jobs) bytes += RowBytes(job);
+    return bytes;
+  }
+
+  absl::StatusOr<int64_t> GiveBack(int64_t /*most_bytes*/) override { return 0; }
 
  private:
   const Clock& clock_;

@@ -61,6 +61,8 @@ class QueueTest : public ::testing::Test {
     hub_ = std::make_unique<jobs::WatchHub>(&clock_);
     ledger_->AddObserver(hub_.get());
     ledger_->AddObserver(&log_);
+    sent_ = std::make_unique<jobs::SentBlobs>(blobs_.get(), store_.get(), &clock_,
+                                              limits_.max_bytes_per_client);
     dispatch_ = std::make_unique<jobs::Dispatch>(ledger_.get(), &clock_);
     checkpoints_ = std::make_unique<jobs::Checkpoints>(ledger_.get(), dispatch_.get(),
                                                        checkpoint_store_.get());
@@ -74,7 +76,8 @@ class QueueTest : public ::testing::Test {
             .new_id = [this] { return absl::StrCat("id", ++last_id_); },
             .identify = [this](const optimize::Options& options) { return Identify(options); },
             .on_refusal = [this](const absl::Status& why) { refusals_.push_back(why); },
-            .check_room = [this] { return room_; }});
+            .check_room = [this] { return room_; },
+            .sent = sent_.get()});
   }
 
   // This machine has the device "cpu", which "auto" stands for. Nothing that is measured is there
@@ -160,6 +163,7 @@ class QueueTest : public ::testing::Test {
   std::unique_ptr<jobs::CheckpointStore> checkpoint_store_;
   std::unique_ptr<jobs::JobStore> store_ = store::NewMemoryJobStore(&clock_);
   std::unique_ptr<jobs::Ledger> ledger_;
+  std::unique_ptr<jobs::SentBlobs> sent_;
   std::unique_ptr<jobs::WatchHub> hub_;
   std::unique_ptr<jobs::Dispatch> dispatch_;
   std::unique_ptr<jobs::Checkpoints> checkpoints_;

@@ -16,8 +16,8 @@ using ::testing::ElementsAre;
 
 class StorageGateTest : public ::testing::Test {
  protected:
-  // As after a job whose result, of about 100 bytes, could not be stored.
-  void Fail() { gate_.Failed(MakeError(Reason::kStorageDown, "full"), 100); }
+  // As after a job whose result could not be stored.
+  void Fail() { gate_.Failed(MakeError(Reason::kStorageDown, "full")); }
   int64_t ClosedMs() { return absl::ToInt64Milliseconds(gate_.Closed()); }
   void Pass(int64_t ms) {
     EXPECT_EQ(ClosedMs(), ms);
@@ -26,16 +26,20 @@ class StorageGateTest : public ::testing::Test {
   std::string TakeChanges() { return std::exchange(changes_, ""); }
 
   testing::FakeClock clock_;
-  int64_t room_ = 1000;  // Negative: not even a probe can be written.
+  bool takes_some_ = true;
   std::string changes_;
   StorageGate gate_{{.first = absl::Seconds(1), .longest = absl::Seconds(5)},
                     {.clock = &clock_,
                      .probe =
-                         [this](int64_t bytes) {
-                           return room_ >= bytes ? absl::OkStatus()
-                                                 : MakeError(Reason::kStorageDown, "full");
+                         [this] {
+                           return takes_some_ ? absl::OkStatus()
+                                              : MakeError(Reason::kStorageDown, "full");
                          },
-                     .on_change = [this](bool up) { changes_ += up ? "up " : "down "; }}};
+                     .on_change =
+                         [this](const absl::Status& state) {
+                           changes_ += state.ok() ? "up " : "down ";
+                           EXPECT_TRUE(state.ok() || state.message() == "full");
+                         }}};
 };
 
 TEST_F(StorageGateTest, IsOpenAtFirst) {
@@ -53,7 +57,7 @@ TEST_F(StorageGateTest, OpensAfterAPauseIfTheStorageHasRoom) {
 }
 
 TEST_F(StorageGateTest, PausesGrowWhileNothingCanBeWritten) {
-  room_ = -1;
+  takes_some_ = false;
   Fail();
   Pass(1000);
   Pass(2000);
@@ -61,7 +65,7 @@ TEST_F(StorageGateTest, PausesGrowWhileNothingCanBeWritten) {
   Pass(5000);
   Pass(5000);
   EXPECT_EQ(TakeChanges(), "down ");
-  room_ = 1000;
+  takes_some_ = true;
   EXPECT_EQ(ClosedMs(), 0);
   EXPECT_EQ(TakeChanges(), "up ");
 }
@@ -78,23 +82,12 @@ TEST_F(StorageGateTest, PausesGrowFromJobToJobUntilAResultIsStored) {
   Pass(1000);
 }
 
-TEST_F(StorageGateTest, WhereItIsNotSureThatThereIsRoomAJobTells) {
-  room_ = 50;
-  Fail();
-  Pass(1000);
+TEST_F(StorageGateTest, ItCanBeAskedWithoutAnyConsequence) {
+  EXPECT_TRUE(gate_.TakesSome());
+  takes_some_ = false;
+  EXPECT_FALSE(gate_.TakesSome());
   EXPECT_EQ(ClosedMs(), 0);
-  EXPECT_EQ(TakeChanges(), "down ");  // A job is tried, and the server is not ready meanwhile.
-  gate_.Stored();
-  EXPECT_EQ(TakeChanges(), "up ");
-}
-
-TEST_F(StorageGateTest, WithoutAJobToTryItIsReady) {
-  room_ = 50;
-  Fail();
-  Pass(1000);
-  EXPECT_EQ(ClosedMs(), 0);
-  gate_.NothingToStore();
-  EXPECT_EQ(TakeChanges(), "down up ");
+  EXPECT_EQ(TakeChanges(), "");
 }
 
 TEST_F(StorageGateTest, TheLogSaysWhatFailsAndWhenItIsOver) {
@@ -108,13 +101,13 @@ TEST_F(StorageGateTest, TheLogSaysWhatFailsAndWhenItIsOver) {
 
 TEST_F(StorageGateTest, AnIdleServerFindsOutThatNothingCanBeStored) {
   gate_.NothingToStore();
-  room_ = -1;
+  takes_some_ = false;
   gate_.NothingToStore();
   EXPECT_EQ(TakeChanges(), "") << "it does not look all the time";
   clock_.AdvanceMs(30'000);
   gate_.NothingToStore();
   EXPECT_EQ(TakeChanges(), "down ");
-  room_ = 1000;
+  takes_some_ = true;
   Pass(1000);
   EXPECT_EQ(ClosedMs(), 0);
   EXPECT_EQ(TakeChanges(), "up ");

@@ -44,7 +44,8 @@ class WorkerPoolTest : public QueueTest {
         PoolSettings{.workers = workers,
                      .keeps_checkpoints = keeps_checkpoints,
                      .renew_interval = absl::Milliseconds(10),
-                     .retry_interval = absl::Milliseconds(1)},
+                     .retry_interval = absl::Milliseconds(1),
+                     .most_refusals = 4},
         WorkerPool::Dependencies{.ledger = ledger_.get(),
                                  .dispatch = dispatch_.get(),
                                  .checkpoints = checkpoints_.get(),
@@ -52,6 +53,7 @@ class WorkerPoolTest : public QueueTest {
                                  .runner = &runner_,
                                  .storage = &storage_,
                                  .clock = &clock_,
+                                 .prepare = [this] { return unprepared_.Strike(); },
                                  .on_failure = [this] { failed_.Notify(); }});
     pool->Start();
     return pool;
@@ -67,17 +69,21 @@ class WorkerPoolTest : public QueueTest {
   Fault fault_;
   DiskBlobSink made_{blobs_.get()};
   FaultyBlobSink faulty_made_{&made_, &fault_};
+  Fault outage_;      // Of the storage as a whole.
+  Fault unprepared_;  // Of what is to be done before the first job.
   FakeRunner runner_{blobs_.get(), &faulty_made_};
   absl::Notification failed_;
   absl::Mutex storage_mutex_;
   bool up_ ABSL_GUARDED_BY(storage_mutex_) = true;
+  bool has_changed_ ABSL_GUARDED_BY(storage_mutex_) = false;
   StorageGate storage_{{.first = absl::Milliseconds(1)},
                        {.clock = &clock_,
-                        .probe = [](int64_t) { return absl::OkStatus(); },
+                        .probe = [this] { return outage_.Strike(); },
                         .on_change =
-                            [this](bool up) {
+                            [this](const absl::Status& state) {
                               absl::MutexLock lock(&storage_mutex_);
-                              up_ = up;
+                              up_ = state.ok();
+                              has_changed_ = true;
                             }}};
 };
 
@@ -155,6 +161,7 @@ TEST_F(WorkerPoolTest, AStoppedPoolHandsItsJobsBack) {
 TEST_F(WorkerPoolTest, AJobWhoseResultCannotBeStoredGoesBackAndOnFromItsCheckpoint) {
   runner_.Release();
   fault_.Set(true);
+  outage_.Set(true);
   const std::string id = MustSubmit(Request("model")).job.id;
   auto pool = StartPool();
   AwaitStorage(false);
@@ -162,17 +169,59 @@ TEST_F(WorkerPoolTest, AJobWhoseResultCannotBeStoredGoesBackAndOnFromItsCheckpoi
   EXPECT_EQ(MustGet(id).attempt, 0);
   EXPECT_EQ(checkpoints_->Find(id), "begun by 1");
   EXPECT_EQ(runner_.runs(), 1);
-  clock_.AdvanceMs(1);  // It is tried again after a pause, and fails again.
-  runner_.AwaitRuns(2);
-  fault_.AwaitStrikes(2);
   fault_.Set(false);
-  AwaitStorage(false);
-  clock_.AdvanceMs(2);
+  outage_.Set(false);
+  clock_.AdvanceMs(1);
   AwaitState(id, JobState::kSucceeded);
   AwaitStorage(true);
   pool.reset();
   EXPECT_EQ(MustGet(id).attempt, 1);
-  EXPECT_THAT(runner_.found(), ElementsAre("", "begun by 1", "begun by 2"));
+  EXPECT_THAT(runner_.found(), ElementsAre("", "begun by 1"));
+}
+
+// As one whose result is larger than the disk.
+TEST_F(WorkerPoolTest, AJobThatOnlyTheStorageRefusesIsTriedAFewTimesAndHoldsUpNoOther) {
+  runner_.Release();
+  fault_.Set(true);
+  const std::string id = MustSubmit(Request("model")).job.id;
+  auto pool = StartPool();
+  fault_.AwaitStrikes(1);
+  AwaitState(id, JobState::kQueued);
+  fault_.Set(false);
+  for (int attempt = 2; attempt <= 4; ++attempt) {
+    // Another job of its client goes before it, and wakes the worker.
+    const std::string other = MustSubmit(Request(absl::StrCat("model ", attempt))).job.id;
+    AwaitState(other, JobState::kSucceeded);
+    EXPECT_EQ(MustGet(id).state, JobState::kQueued);
+    EXPECT_EQ(MustGet(id).attempt, 0);
+    fault_.Set(true);
+    clock_.AdvanceMs(300'000);
+    const std::string waker = MustSubmit(Request("bad")).job.id;
+    fault_.AwaitStrikes(attempt);
+    AwaitState(id, attempt < 4 ? JobState::kQueued : JobState::kFailed);
+    AwaitState(waker, JobState::kFailed);
+    fault_.Set(false);
+  }
+  EXPECT_THAT(
+      MustGet(id).error,
+      HasReason(Reason::kStorageDown, ::testing::HasSubstr("nothing of this job in 4 attempts")));
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, jobs::Disposition::kNew);
+  pool.reset();
+  absl::MutexLock lock(&storage_mutex_);
+  EXPECT_FALSE(has_changed_) << "the server was ready all the time";
+}
+
+TEST_F(WorkerPoolTest, NoJobIsTakenBeforeWhatWasInterruptedIsTakenUp) {
+  runner_.Release();
+  unprepared_.Set(true);
+  const std::string id = MustSubmit(Request("model")).job.id;
+  const auto pool = StartPool();
+  AwaitStorage(false);
+  EXPECT_EQ(runner_.runs(), 0);
+  unprepared_.Set(false);
+  clock_.AdvanceMs(1);
+  AwaitState(id, JobState::kSucceeded);
+  AwaitStorage(true);
 }
 
 TEST_F(WorkerPoolTest, AResultThatTheJobStoreDoesNotTakeIsOfferedUntilItDoes) {
