@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The lines of the rule's text, one for each left side; empty if it was written by hand.
+// The lines of the rule's text, one for each left side; empty for a site rule.
 std::vector<std::string> LinesOf(const egraph::Rule& rule) {
   std::vector<std::string> lines = absl::StrSplit(rule.text(), '\n', absl::SkipEmpty());
   for (std::string& line : lines) line = absl::StrCat(rule.name(), ": ", line);

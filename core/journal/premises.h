@@ -16,10 +16,10 @@
 namespace quotient::journal {
 
 // A pattern is known to match because of the e-nodes in which it was found. What its guards have
-// looked at is not known, so the constants among the classes are taken as well. Of a rule that is
-// no pattern only the e-node around which it was found is known. What else it looked at is guessed:
-// one e-node of each class of the match and of the classes that these e-nodes read, namely the one
-// that reads most of the classes, the oldest of several.
+// looked at is not known, so the constants among the classes are taken as well. Of a site rule
+// only the e-node around which it was found is known. What else it looked at is guessed: one e-node
+// of each class of the match and of the classes that these e-nodes read, namely the one that reads
+// most of the classes, the oldest of several.
 class Premises {
  public:
   // Of a match in a clean e-graph. `enodes` has its e-nodes, with e-nodes that stand for the

@@ -1,7 +1,7 @@
 #pragma once
 
-// Matches of rules that are no patterns (rules::SiteRule) at known classes, as
-// egraph::FindMatchesAt finds those of patterns.
+// Matches of site rules (rules::SiteRule) at known classes, as egraph::FindMatchesAt finds those of
+// patterns.
 
 #include <span>
 #include <vector>

@@ -214,7 +214,7 @@ class Inquiry {
         "the rule applies nowhere around this node, neither in the original graph nor in the "
         "e-graph that the search ended with");
     answer_.Add(
-        "it is written by hand and has no pattern, so no part of it can be named that is missing");
+        "it is a site rule and has no pattern, so no part of it can be named that is missing");
     WarnIfCutShort(after_);
     const egraph::Anchors* const anchors = rule_->anchors();
     if (anchors == nullptr || anchors->of_any_kind) return;

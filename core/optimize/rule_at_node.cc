@@ -15,8 +15,8 @@ using egraph::ClassId;
 using egraph::EGraph;
 using egraph::Match;
 
-// Of a rule by hand, how many matches are looked at.
-constexpr size_t kMostByHand = 2000;
+// Of a site rule, how many matches are looked at.
+constexpr size_t kMostOfSiteRule = 2000;
 
 // Applications of rules that are compared between two looks at the time.
 constexpr int64_t kBetweenChecks = 1024;
@@ -26,7 +26,7 @@ class Collector final : public egraph::MatchSink {
   explicit Collector(const StopCondition& stop) : stop_(stop) {}
   bool Add(Match match) override {
     matches.push_back(std::move(match));
-    is_cut_short = matches.size() == kMostByHand || stop_.ShouldStop();
+    is_cut_short = matches.size() == kMostOfSiteRule || stop_.ShouldStop();
     return !is_cut_short;
   }
   std::vector<Match> matches;

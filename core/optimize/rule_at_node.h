@@ -15,10 +15,10 @@
 namespace quotient::optimize {
 
 struct RuleAtNode {
-  // Matches in which the node takes part: as an e-node of the pattern or, for a rule by hand, as a
+  // Matches in which the node takes part: as an e-node of the pattern or, for a site rule, as a
   // class that the match names or makes equal to another. At most 64 of each pattern.
   std::vector<egraph::Match> matches;
-  // The classes that these matches make equal to others. For a rule by hand, as far as they are not
+  // The classes that these matches make equal to others. For a site rule, as far as they are not
   // equal yet.
   std::vector<egraph::ClassId> roots;
   // For a pattern without matches: what came nearest, if anything did.

@@ -16,8 +16,8 @@
 namespace quotient::optimize {
 
 // Identifies what a rule does. For a rule that is text, it is a digest of the text and the
-// equation: whoever changes these begins new statistics. A rule that is written by hand has no
-// text, so the engine's version stands for it.
+// equation: whoever changes these begins new statistics. A site rule has no text, so
+// the engine's version stands for it.
 std::string VersionOf(const egraph::Rule& rule);
 
 // What the statistics of one job are, by its complete report. `versions` has the versions of the

@@ -103,7 +103,7 @@ class NearMisses {
   }
 
   int graphs_ = 0;                      // Graphs that were searched.
-  bool is_pattern_ = true;              // False for a rule by hand, of which nothing else is known.
+  bool is_pattern_ = true;              // False for a site rule, of which nothing else is known.
   int whole_ = 0;                       // Graphs in which only guards refuse.
   std::map<std::string, int> refused_;  // By guard: the graphs in which it refuses.
   std::optional<size_t> furthest_;      // How many terms were found where most were.

@@ -15,7 +15,7 @@ namespace quotient::rules {
 namespace {
 
 // A rule with one or more alternative left sides, each of which is compiled to a rule of its own,
-// or a rule by hand. If the domain refuses a union because the types differ, the rule is wrong.
+// or a site rule. If the domain refuses a union because the types differ, the rule is wrong.
 // This is counted (TensorDomain::refused_unions) and otherwise treated as if the rule had not
 // fired.
 class NamedRule final : public egraph::Rule {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Family: the rules on one subject. A family consists of pattern rules as text, the words that only
-// these use, and hand-written rules that a pattern cannot express (any number of siblings).
+// these use, and site rules that a pattern cannot express (any number of siblings).
 
 #include <memory>
 #include <vector>
@@ -21,7 +21,7 @@ struct Family {
   // sides of one rule.
   const char* text;
   void (*add_words)(Words& words);  // Null if the family has none of its own.
-  void (*add_rules)(TensorDomain* domain, RuleList& rules);  // Null if none is hand-written.
+  void (*add_rules)(TensorDomain* domain, RuleList& rules);  // Null if none is a site rule.
 };
 
 Family AlgebraFamily();

@@ -1,8 +1,8 @@
 #pragma once
 
-// SiteRule: a hand-written rule, given by two functions. One searches around e-nodes for sites,
-// places where the rule applies, and reports which classes take part. The other builds the right
-// sides from this report alone.
+// SiteRule: a rule that no pattern expresses, given by two functions. One searches around e-nodes
+// for sites, places where the rule applies, and reports which classes take part. The other builds
+// the right sides from this report alone.
 
 #include <functional>
 #include <set>
@@ -44,8 +44,8 @@ class SiteRule final : public egraph::Rule {
   // Reports what is around these e-nodes until emit() returns false: see Rule::SearchAt. At least
   // one e-node is given.
   using SearchFn = std::function<void(const View&, std::span<const ENodeId>, const EmitFn& emit)>;
-  // Reports all matches around these e-nodes with these classes: see Rule::SearchForClasses. Returns
-  // false if a limit of its own has ended the search, so that some may be missing.
+  // Reports all matches around these e-nodes with these classes: see Rule::SearchForClasses.
+  // Returns false if a limit of its own has ended the search, so that some may be missing.
   using ForClassesFn = std::function<bool(const View&, std::span<const ENodeId>,
                                           std::span<const ClassId>, const EmitFn& emit)>;
   // Builds the right sides. Equations with an invalid side are ignored.

@@ -212,14 +212,14 @@ TEST_F(WhyNotTest, CheckingRefusesIt) {
   EXPECT_THAT(answer.details, Contains(HasSubstr("a graph with it was refused: ")));
 }
 
-TEST_F(WhyNotTest, RulesByHand) {
+TEST_F(WhyNotTest, SiteRules) {
   const std::string model =
       "g (float[8,16] x) => (float[16,8] y) { r = Relu(x) y = Transpose<perm = [1, 0]>(r) }";
   const report::WhyNot elsewhere = Ask(
       "unary-of-move@y", "g (float[8,16] x) => (float[8,16] y) { s = Softmax(x) y = Softmax(s) }");
   EXPECT_EQ(elsewhere.answer, "no_match");
   EXPECT_THAT(elsewhere.text, HasSubstr("applies nowhere around this node"));
-  EXPECT_THAT(elsewhere.details, Contains(HasSubstr("written by hand")));
+  EXPECT_THAT(elsewhere.details, Contains(HasSubstr("is a site rule")));
   // The two orders cost the same, so the original stays.
   EXPECT_EQ(Ask("move-of-unary@y", model).answer, "not_chosen");
   options_.max_nodes = 1;

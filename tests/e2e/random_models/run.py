@@ -80,7 +80,7 @@ def examine(seed, keep=None):
 
 
 def rule_names():
-    """All names of rules in the sources: those in texts, and those made by hand."""
+    """All names of rules in the sources: those in texts, and site rules."""
     names = set()
     for path in RULES.glob("*.cc"):
         text = path.read_text()
