@@ -22,7 +22,7 @@ constexpr int kMostRows = 120;
 constexpr size_t kMostColumns = 6;
 // What a box has room for, without and with a cost beside it.
 constexpr size_t kMostOpChars = 20;
-constexpr size_t kMostOpCharsByCost = 14;
+constexpr size_t kMostOpCharsByCost = 12;
 
 struct Row {
   std::vector<int> nodes;  // Indices of nodes; empty for a band.

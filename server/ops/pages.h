@@ -2,6 +2,7 @@
 
 // The interface to whoever makes pages for people, which the exporter serves beside its own.
 
+#include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -19,6 +20,7 @@ struct Page {
   std::string type = "text/plain; charset=utf-8";
   std::string headers;  // Further ones, each with its end of line.
   std::string body;
+  std::shared_ptr<void> held;  // Kept until the page was sent, which a slow reader decides.
 };
 
 // Thread-safe.

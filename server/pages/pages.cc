@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -94,18 +93,23 @@ ops::Page ServerPages::Answer(const ops::PageRequest& request) {
   if (settings_.is_local && !IsLocalHost(request.host)) {
     return Refusal(403, "Refused", "Ask for the address of this machine, or for localhost.");
   }
-  {
-    absl::MutexLock lock(&slots_mutex_);
-    if (answering_ >= kMostAtOnce) {
-      return Refusal(503, "Busy", "Too many pages are asked for at once. Try again.");
-    }
-    ++answering_;
+  std::shared_ptr<void> slot = TakeSlot();
+  if (slot == nullptr) {
+    return Refusal(503, "Busy", "Too many pages are asked for at once. Try again.");
   }
-  const auto release = absl::MakeCleanup([this] {
-    absl::MutexLock lock(&slots_mutex_);
-    --answering_;
-  });
-  return Route(request);
+  ops::Page page = Route(request);
+  page.held = std::move(slot);
+  return page;
+}
+
+std::shared_ptr<void> ServerPages::TakeSlot() {
+  absl::MutexLock lock(&slots_mutex_);
+  if (slots_taken_ >= kMostAtOnce) return nullptr;
+  ++slots_taken_;
+  return {this, [this](void* /*self*/) {
+            absl::MutexLock lock(&slots_mutex_);
+            --slots_taken_;
+          }};
 }
 
 ops::Page ServerPages::Route(const ops::PageRequest& request) {

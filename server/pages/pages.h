@@ -8,9 +8,10 @@
 //   GET /jobs/ID/report    the report of its result, as `quotient optimize --html` writes it
 //
 // What a request costs is bounded: it reads a few dozen jobs and some megabytes of reports at most,
-// a few are answered at once, and the status is made at most once a second for all who look.
+// a few are made and sent at once, and the status is made at most once a second for all who look.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -67,10 +68,13 @@ class ServerPages : public ops::Pages {
         start_ms_(sources.clock->UnixMs()),
         gains_(sources.blobs) {}
 
-  // 503 if too many pages are made already, or the store does not answer.
+  // 503 if too many pages are made or sent already, or the store does not answer. Must not be
+  // called any more, and all pages must be gone, when this is destroyed.
   ops::Page Answer(const ops::PageRequest& request) override;
 
  private:
+  // Returns what to hold while a page is made and sent; null if there are too many.
+  std::shared_ptr<void> TakeSlot() ABSL_LOCKS_EXCLUDED(slots_mutex_);
   ops::Page Route(const ops::PageRequest& request);
   ops::Page Status() ABSL_LOCKS_EXCLUDED(status_mutex_);
   ops::Page List(absl::string_view query);
@@ -89,7 +93,7 @@ class ServerPages : public ops::Pages {
   GainReader gains_;
 
   absl::Mutex slots_mutex_;
-  int answering_ ABSL_GUARDED_BY(slots_mutex_) = 0;
+  int slots_taken_ ABSL_GUARDED_BY(slots_mutex_) = 0;
 
   // Held while the status is made, so that others wait for it and use it.
   absl::Mutex status_mutex_;

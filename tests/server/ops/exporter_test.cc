@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -92,6 +93,46 @@ TEST_F(ExporterTest, OtherPathsAreNotFound) {
 TEST_F(ExporterTest, PagesAreReadOnly) {
   EXPECT_EQ(Ask("POST", "/readyz").status, 405);
   EXPECT_EQ(Ask("DELETE", "/metrics").status, 405);
+}
+
+// Says what it was asked for.
+class EchoingPages : public Pages {
+ public:
+  Page Answer(const PageRequest& request) override {
+    return {.status = 418,
+            .headers = "X-Echo: 1\r\n",
+            .body = absl::StrCat(request.path, "|", request.query, "|", request.host)};
+  }
+};
+
+class ExporterOfPagesTest : public ExporterTest {
+ protected:
+  ExporterOfPagesTest() {
+    Exporter::Sources sources = Sources();
+    sources.pages = &pages_;
+    auto exporter = Exporter::Start("127.0.0.1:0", std::move(sources));
+    EXPECT_OK(exporter);
+    exporter_ = *std::move(exporter);
+  }
+  ~ExporterOfPagesTest() override { exporter_.reset(); }
+
+  EchoingPages pages_;
+};
+
+TEST_F(ExporterOfPagesTest, WhatItDoesNotServeItselfGoesToThePages) {
+  EXPECT_EQ(Ask("GET", "/").body, "/||");
+  EXPECT_EQ(Ask("GET", "/jobs?state=failed&before=7").body, "/jobs|state=failed&before=7|");
+  EXPECT_EQ(Ask("GET", "/jobs/a%3cb").body, "/jobs/a<b||");
+  EXPECT_EQ(Ask("GET", "/livez/x").status, 418);
+  EXPECT_EQ(Ask("HEAD", "/").body, "");
+  EXPECT_EQ(Ask("GET", "/livez").body, "live\n");
+  EXPECT_EQ(Ask("GET", "/readyz").status, 503);
+  EXPECT_THAT(Ask("GET", "/metrics").body, HasSubstr("quotient_ready"));
+}
+
+TEST_F(ExporterOfPagesTest, PagesAreReadOnlyToo) {
+  EXPECT_EQ(Ask("POST", "/").status, 405);
+  EXPECT_EQ(Ask("PUT", "/jobs").status, 405);
 }
 
 // As of port scanners and of scrapers that hang.
