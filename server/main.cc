@@ -62,6 +62,7 @@
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
 #include "server/rpc/unread_replies.h"
+#include "server/rpc/unsent_requests.h"
 #include "server/signals.h"
 #include "server/store/disk/blob_scrubber.h"
 #include "server/stores.h"
@@ -72,8 +73,11 @@ namespace quotient {
 namespace {
 
 constexpr int kExitUsage = 2;
-// Transfers have a thread each; so many are left for all other calls.
-constexpr int kThreadsOfOtherCalls = 448;
+// Transfers have a thread each; so many are left for all other calls. Those that wait for their
+// clients can have 448 of them (rpc::UnsentLimits, UnreadLimits).
+constexpr int kThreadsOfOtherCalls = 576;
+// A client may have all its watches on one connection, and some other calls.
+constexpr int kStreamsBesideWatches = 1024;
 
 // The devices as this process sees them, to say what a job's device is. Nothing is timed here.
 struct KnownDevices {
@@ -188,8 +192,8 @@ struct Services {
                                 .per_peer = static_cast<int>(flags.max_transfers_per_client)}},
         blobs(blob_limits, stores.sent.get(), stores.uploads.get(), &Clock::System()),
         models(&queue->admission, workers->runner.get(), &Clock::System()),
-        optimizer({.count = static_cast<int>(flags.max_watches),
-                   .per_peer = static_cast<int>(flags.max_watches_per_client)},
+        optimizer({.watches = static_cast<int>(flags.max_watches),
+                   .watches_per_peer = static_cast<int>(flags.max_watches_per_client)},
                   &queue->admission, stores.jobs.get(), &queue->hub, workers->runner.get(),
                   &Clock::System(), [readiness] { return readiness->StorageFailure(); }),
         capabilities(MakeCapabilities(flags, blob_limits, queue->limits)) {}
@@ -199,6 +203,7 @@ struct Services {
   rpc::ModelService models;
   rpc::OptimizerService optimizer;
   rpc::CapabilitiesService capabilities;
+  rpc::UnsentRequests requests{{}, &Clock::System()};
   rpc::UnreadReplies replies{{}, &Clock::System()};
 };
 
@@ -208,12 +213,15 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
                                                         ops::Metrics* metrics) {
   rpc::GrpcServer::Interceptors interceptors;
   interceptors.push_back(ops::NewGrpcMeter(&Clock::System(), metrics));
+  interceptors.push_back(services->requests.NewInterceptors());
   interceptors.push_back(services->replies.NewInterceptors());
   return rpc::GrpcServer::Start(
       {.listen = flags.listen,
        .allow_remote = flags.allow_remote,
        .max_chunk_bytes = services->blob_limits.max_chunk_bytes,
        .max_threads = services->blob_limits.streams.count + kThreadsOfOtherCalls,
+       .max_streams_per_connection =
+           static_cast<int>(flags.max_watches_per_client) + kStreamsBesideWatches,
        .on_deaf = [pool](const absl::Status& why) { pool->Fail(why); }},
       {&services->blobs, &services->models, &services->optimizer, &services->capabilities},
       std::move(interceptors));
@@ -242,12 +250,9 @@ std::unique_ptr<pages::ServerPages> MakePages(const config::ServerFlags& flags,
 }
 
 // Returns null if --metrics-listen is empty.
-absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::ServerFlags& flags,
-                                                             const Stores& stores, Queue* queue,
-                                                             ops::Metrics* metrics,
-                                                             const ops::GpuMonitor* gpus,
-                                                             const ops::Readiness* readiness,
-                                                             ops::Pages* pages) {
+absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(
+    const config::ServerFlags& flags, const Stores& stores, Queue* queue, ops::Metrics* metrics,
+    const ops::GpuMonitor* gpus, const ops::Readiness* readiness, ops::Pages* pages) {
   metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
   if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
   QUOTIENT_ASSIGN_OR_RETURN(
@@ -346,8 +351,10 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   QUOTIENT_ASSIGN_OR_RETURN(
       const std::unique_ptr<ops::Exporter> exporter,
       ExportMetrics(flags, stores, &queue, &metrics, &gpus, &readiness, pages.get()));
-  const ops::Ticker ticker(QuickChores(&queue.hub, &queue.dispatch, &queue.admission,
-                                       &services.blobs, &services.replies));
+  std::vector<ops::Ticker::Task> chores = QuickChores(&queue.hub, &queue.dispatch, &queue.admission,
+                                                      &services.blobs, &services.replies);
+  chores.push_back({absl::Seconds(5), [&services] { services.requests.EndIdle(); }});
+  const ops::Ticker ticker(std::move(chores));
   store::BlobScrubber scrubber(stores.blobs.get());
   jobs::Retention retention(LimitsOfRetention(flags), &queue.ledger, stores.blobs.get(),
                             &Clock::System(),

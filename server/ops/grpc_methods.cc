@@ -41,7 +41,7 @@ std::vector<GrpcMethod> MakeMethods() {
   AddService(*v1::Capabilities::descriptor(), &methods);
   AddService(*v1::InspectModelRequest::descriptor(), &methods);
   AddService(*v1::SubmitJobRequest::descriptor(), &methods);
-  // gRPC brings these itself, the first one without a descriptor.
+  // These have no descriptor here. gRPC brings the last one itself.
   methods.push_back({"grpc.health.v1.Health", "Check", "unary"});
   methods.push_back({"grpc.health.v1.Health", "Watch", "server_stream"});
   methods.push_back(

@@ -8,6 +8,7 @@
 #include "core/base/clock.h"
 #include "quotient/v1/blob.grpc.pb.h"
 #include "server/jobs/blob_store.h"
+#include "server/rpc/early_handler.h"
 #include "server/rpc/stream_slots.h"
 
 namespace quotient::rpc {
@@ -29,7 +30,13 @@ class BlobService final : public v1::BlobService::Service {
       : limits_(limits),
         blobs_(*blobs),
         uploads_(*uploads),
-        slots_(limits.streams, "uploads and downloads", clock) {}
+        slots_(limits.streams, "uploads and downloads", clock) {
+    // The numbers are the order in blob.proto. Upload is handed over early in any case.
+    MarkMethodStreamed(0, EarlyHandler(this, &BlobService::FindMissing));
+    MarkMethodStreamed(1, EarlyHandler(this, &BlobService::StartUpload));
+    MarkMethodStreamed(3, EarlyHandler(this, &BlobService::QueryUpload));
+    MarkMethodStreamed(4, EarlyHandler(this, &BlobService::Download));
+  }
 
   // Cuts off streams whose clients are silent for too long. To be called every few seconds.
   void CancelIdle() { slots_.CancelIdle(limits_.max_idle_ms); }

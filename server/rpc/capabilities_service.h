@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "quotient/v1/capabilities.grpc.pb.h"
+#include "server/rpc/early_handler.h"
 
 namespace quotient::rpc {
 
@@ -10,7 +11,9 @@ namespace quotient::rpc {
 class CapabilitiesService final : public v1::CapabilitiesService::Service {
  public:
   explicit CapabilitiesService(v1::Capabilities capabilities)
-      : capabilities_(std::move(capabilities)) {}
+      : capabilities_(std::move(capabilities)) {
+    MarkMethodStreamed(0, EarlyHandler(this, &CapabilitiesService::GetCapabilities));
+  }
 
   grpc::Status GetCapabilities(grpc::ServerContext* /*context*/,
                                const v1::GetCapabilitiesRequest* /*request*/,

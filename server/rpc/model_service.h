@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "quotient/v1/model.grpc.pb.h"
 #include "server/jobs/admission.h"
+#include "server/rpc/early_handler.h"
 #include "server/rpc/stream_slots.h"
 #include "server/worker/job_runner.h"
 
@@ -17,7 +18,11 @@ class ModelService final : public v1::ModelService::Service {
       : admission_(*admission),
         runner_(*runner),
         slots_({.count = kMostCalls, .per_peer = kMostCallsOfPeer},
-               "models that are inspected or validated", clock) {}
+               "models that are inspected or validated", clock) {
+    // The numbers are the order in model.proto.
+    MarkMethodStreamed(0, EarlyHandler(this, &ModelService::InspectModel));
+    MarkMethodStreamed(1, EarlyHandler(this, &ModelService::ValidateModel));
+  }
 
   grpc::Status InspectModel(grpc::ServerContext* context, const v1::InspectModelRequest* request,
                             v1::InspectModelResponse* response) override;

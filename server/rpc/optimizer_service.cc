@@ -1,5 +1,7 @@
 #include "server/rpc/optimizer_service.h"
 
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "server/config/log_format.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/call_slot.h"
+#include "server/rpc/early_handler.h"
 #include "server/rpc/page_token.h"
 #include "server/rpc/peer.h"
 #include "server/rpc/status.h"
@@ -89,6 +92,39 @@ absl::StatusOr<jobs::JobFilter> FilterOf(const v1::ListJobsRequest& message) {
 }
 
 }  // namespace
+
+OptimizerService::OptimizerService(const Limits& limits, jobs::Admission* admission,
+                                   jobs::JobStore* store, jobs::WatchHub* hub,
+                                   worker::JobRunner* runner, const Clock* clock,
+                                   std::function<std::string()> storage_failure)
+    : admission_(*admission),
+      store_(*store),
+      hub_(*hub),
+      runner_(*runner),
+      storage_failure_(std::move(storage_failure)),
+      watches_({.count = limits.watches,
+                .per_peer = limits.watches_per_peer,
+                .spared_idle_ms = std::nullopt},
+               "watched jobs", clock),
+      checks_({.count = kMostChecks, .per_peer = 1}, "results that are verified or replayed",
+              clock) {
+  // The numbers are the order in optimizer.proto.
+  MarkMethodStreamed(0, EarlyHandler(this, &OptimizerService::SubmitJob));
+  MarkMethodStreamed(1, EarlyHandler(this, &OptimizerService::LookupResult));
+  MarkMethodStreamed(2, EarlyHandler(this, &OptimizerService::GetJob));
+  MarkMethodStreamed(3, EarlyHandler(this, &OptimizerService::ListJobs));
+  MarkMethodStreamed(4, nullptr);
+  MarkMethodCallback(
+      4, new grpc::internal::CallbackBidiHandler<v1::WatchJobRequest, v1::WatchJobResponse>(
+             [this](grpc::CallbackServerContext* context) {
+               return StartWatchStream(context, watches_, admission_, store_, hub_);
+             }));
+  MarkMethodStreamed(5, EarlyHandler(this, &OptimizerService::CancelJob));
+  MarkMethodStreamed(6, EarlyHandler(this, &OptimizerService::StopJob));
+  MarkMethodStreamed(7, EarlyHandler(this, &OptimizerService::VerifyResult));
+  MarkMethodStreamed(8, EarlyHandler(this, &OptimizerService::ReplayJournal));
+  MarkMethodStreamed(9, EarlyHandler(this, &OptimizerService::DeleteJob));
+}
 
 std::optional<Progress> OptimizerService::ProgressOf(const jobs::Job& job) const {
   std::optional<Progress> progress = hub_.LatestProgress(job.id);
@@ -183,11 +219,6 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
     return true;
   }));
   return response;
-}
-
-grpc::ServerWriteReactor<v1::WatchJobResponse>* OptimizerService::WatchJob(
-    grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
-  return StartWatchStream(*request, TakeSlot(context, watches_), admission_, store_, hub_);
 }
 
 grpc::Status OptimizerService::CancelJob(grpc::ServerContext* /*context*/,

@@ -18,24 +18,20 @@
 namespace quotient::rpc {
 
 // Implements quotient.v1.OptimizerService: converts messages and passes them on; the decisions are
-// made in server/jobs. `watches` limits the streams of WatchJob; they wait for news and not for
-// their peers, so none of them is idle. Borrows all dependencies. WatchJob uses gRPC's callback
-// interface, so that thousands of idle watchers need no threads.
-class OptimizerService final
-    : public v1::OptimizerService::WithCallbackMethod_WatchJob<v1::OptimizerService::Service> {
+// made in server/jobs. Borrows all dependencies. WatchJob uses gRPC's callback interface, so that
+// thousands of idle watchers need no threads.
+class OptimizerService final : public v1::OptimizerService::Service {
  public:
+  // At most `watches` streams of WatchJob, `watches_per_peer` of one client.
+  struct Limits {
+    int watches = 10'000;
+    int watches_per_peer = 1000;
+  };
+
   // `storage_failure` says why results cannot be stored now, and nothing if they can.
-  OptimizerService(const SlotLimits& watches, jobs::Admission* admission, jobs::JobStore* store,
+  OptimizerService(const Limits& limits, jobs::Admission* admission, jobs::JobStore* store,
                    jobs::WatchHub* hub, worker::JobRunner* runner, const Clock* clock,
-                   std::function<std::string()> storage_failure)
-      : admission_(*admission),
-        store_(*store),
-        hub_(*hub),
-        runner_(*runner),
-        storage_failure_(std::move(storage_failure)),
-        watches_(watches, "watched jobs", clock),
-        checks_({.count = kMostChecks, .per_peer = 1}, "results that are verified or replayed",
-                clock) {}
+                   std::function<std::string()> storage_failure);
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::SubmitJobResponse* response) override;
@@ -45,8 +41,6 @@ class OptimizerService final
                       v1::Job* response) override;
   grpc::Status ListJobs(grpc::ServerContext* context, const v1::ListJobsRequest* request,
                         v1::ListJobsResponse* response) override;
-  grpc::ServerWriteReactor<v1::WatchJobResponse>* WatchJob(
-      grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) override;
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::CancelJobRequest* request,
                          v1::Job* response) override;
   grpc::Status StopJob(grpc::ServerContext* context, const v1::StopJobRequest* request,

@@ -3,7 +3,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <spdlog/spdlog.h>
 
@@ -15,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 
 namespace quotient::rpc {
@@ -40,6 +40,7 @@ void SetTransport(const ServerSettings& settings, grpc::ServerBuilder* builder) 
                               kMinClientPingIntervalMs);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kMaxConnectionAgeMs);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kMaxConnectionAgeGraceMs);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, settings.max_streams_per_connection);
   // With SO_REUSEPORT, two servers on one port would each get a random part of the calls.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   grpc::ResourceQuota quota("quotient");
@@ -92,7 +93,6 @@ void PrepareProcess() {
   std::call_once(once, [] {
     google::protobuf::SetLogHandler(&LogOfProtobuf);
     gpr_set_log_function(&LogOfGrpc);
-    grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
 }
@@ -119,8 +119,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   int port = 0;
   builder.AddListeningPort(settings.listen, grpc::InsecureServerCredentials(), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
+  std::unique_ptr<GrpcServer> server(new GrpcServer(settings));
+  builder.RegisterService(&server->health_);
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
-  std::unique_ptr<GrpcServer> server(new GrpcServer());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || (port == 0 && !absl::StartsWith(settings.listen, "unix:"))) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", settings.listen));
@@ -128,20 +129,22 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   SetDeafObserver(settings.on_deaf);
   server->address_ = WithPort(settings.listen, port);
   server->SetServing(false);
-  server->server_->GetHealthCheckService()->SetServingStatus("live", true);
+  server->health_.SetServing("live", true);
   return server;
 }
+
+GrpcServer::GrpcServer(const ServerSettings& settings)
+    : health_(settings.health_watches, &Clock::System()) {}
 
 GrpcServer::~GrpcServer() {
   SetDeafObserver(nullptr);
   if (server_ != nullptr) Shutdown(absl::ZeroDuration());
 }
 
-void GrpcServer::SetServing(bool serving) {
-  server_->GetHealthCheckService()->SetServingStatus("", serving);
-}
+void GrpcServer::SetServing(bool serving) { health_.SetServing("", serving); }
 
 void GrpcServer::Shutdown(absl::Duration grace) {
+  health_.Close();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
   server_->Wait();
 }

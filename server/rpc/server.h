@@ -9,12 +9,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/rpc/health_service.h"
+#include "server/rpc/stream_slots.h"
 
 namespace quotient::rpc {
 
@@ -26,7 +29,11 @@ struct ServerSettings {
   int64_t max_chunk_bytes = int64_t{2} << 20;
   // Memory for the buffers of all connections together, such as those for slow readers.
   int64_t memory_quota_bytes = int64_t{512} << 20;
-  int max_threads = 512;
+  int max_threads = 640;
+  // Calls of one connection at once. A client's library lets further ones wait.
+  int max_streams_per_connection = 2048;
+  // Streams of grpc.health.v1.Health/Watch. It is their way to wait for news.
+  SlotLimits health_watches = {.count = 1024, .per_peer = 64, .spared_idle_ms = std::nullopt};
   // Told, from any thread, when no connection is accepted any more, as after file descriptors had
   // run out once; only a new process can remedy that. Of the last server that was started. Must not
   // call the server.
@@ -58,9 +65,10 @@ class GrpcServer {
   void Shutdown(absl::Duration grace);
 
  private:
-  GrpcServer() = default;
+  explicit GrpcServer(const ServerSettings& settings);
 
   std::string address_;
+  HealthService health_;  // Outlives the server.
   std::unique_ptr<grpc::Server> server_;
 };
 

@@ -1,6 +1,9 @@
 #include "server/rpc/stream_slots.h"
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
@@ -9,15 +12,31 @@ namespace quotient::rpc {
 
 absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> StreamSlots::Take(absl::string_view peer,
                                                                      std::function<void()> cancel) {
-  absl::MutexLock lock(&mutex_);
-  const bool replaces_own = CountOf(peer) >= limits_.per_peer;
-  if (replaces_own && !MakeRoomOfPeer(peer)) {
-    return MakeError(Reason::kQuotaCalls, absl::StrCat("too many ", what_, " of this client"));
+  std::function<void()> cancel_other;
+  absl::StatusOr<std::unique_ptr<Slot>> slot;
+  {
+    absl::MutexLock lock(&mutex_);
+    slot = TakeLocked(peer, std::move(cancel), &cancel_other);
   }
-  const bool may_have_last = replaces_own || CountOf(peer) == 0;
-  if (count_ >= limits_.count - (may_have_last ? 0 : 1) && !MakeRoom(peer)) {
-    return MakeError(Reason::kQueueFull, absl::StrCat("too many ", what_, " of all clients"));
+  if (cancel_other) cancel_other();
+  return slot;
+}
+
+absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> StreamSlots::TakeLocked(
+    absl::string_view peer, std::function<void()> cancel, std::function<void()>* cancel_other) {
+  Stream* victim = nullptr;
+  if (CountOf(peer) >= limits_.per_peer) {
+    victim = FindRoomOfPeer(peer);
+    if (victim == nullptr) {
+      return MakeError(Reason::kQuotaCalls, absl::StrCat("too many ", what_, " of this client"));
+    }
+  } else if (count_ >= limits_.count - (CountOf(peer) == 0 ? 0 : 1)) {
+    victim = FindRoom(peer);
+    if (victim == nullptr) {
+      return MakeError(Reason::kQueueFull, absl::StrCat("too many ", what_, " of all clients"));
+    }
   }
+  if (victim != nullptr) *cancel_other = Cancel(*victim);
   streams_.push_back({std::string(peer), std::move(cancel), std::nullopt});
   ++count_;
   ++counts_[peer];
@@ -35,10 +54,10 @@ void StreamSlots::Uncount(const Stream& stream) {
   if (--of_peer->second == 0) counts_.erase(of_peer);
 }
 
-void StreamSlots::Cancel(Stream& stream) {
+std::function<void()> StreamSlots::Cancel(Stream& stream) {
   stream.is_cancelled = true;
   Uncount(stream);
-  stream.cancel();
+  return std::move(stream.cancel);
 }
 
 std::optional<int64_t> StreamSlots::IdleNs(const Stream& stream) const {
@@ -58,38 +77,55 @@ StreamSlots::Stream* StreamSlots::MostIdle(int64_t least_ns,
   return most_idle;
 }
 
-bool StreamSlots::MakeRoomOfPeer(absl::string_view peer) {
-  Stream* const stream = MostIdle(limits_.spared_idle_ms * 1'000'000,
-                                  [&](const Stream& other) { return other.peer == peer; });
-  if (stream != nullptr) Cancel(*stream);
-  return stream != nullptr;
+StreamSlots::Stream* StreamSlots::OfWhoHasMost(int least) {
+  // Most often nobody has so many, which is found without a look at all streams.
+  const bool is_any = std::any_of(counts_.begin(), counts_.end(),
+                                  [least](const auto& entry) { return entry.second >= least; });
+  if (!is_any) return nullptr;
+  Stream* chosen = nullptr;
+  std::pair<int, int64_t> most{least, -1};
+  for (Stream& stream : streams_) {
+    const std::optional<int64_t> idle_ns = IdleNs(stream);
+    if (!idle_ns.has_value()) continue;
+    const std::pair<int, int64_t> claim{CountOf(stream.peer), *idle_ns};
+    if (claim <= most) continue;
+    most = claim;
+    chosen = &stream;
+  }
+  return chosen;
 }
 
-bool StreamSlots::MakeRoom(absl::string_view peer) {
-  Stream* stream =
-      MostIdle(limits_.spared_idle_ms * 1'000'000, [](const Stream& /*other*/) { return true; });
-  if (stream == nullptr) {
-    const int least = CountOf(peer) + 2;
-    stream = MostIdle(-1, [&](const Stream& other) {
-      mutex_.AssertHeld();  // The analysis does not see who calls this.
-      return CountOf(other.peer) >= least;
-    });
+StreamSlots::Stream* StreamSlots::FindRoomOfPeer(absl::string_view peer) {
+  if (!limits_.spared_idle_ms.has_value()) return nullptr;
+  return MostIdle(*limits_.spared_idle_ms * 1'000'000,
+                  [&](const Stream& other) { return other.peer == peer; });
+}
+
+StreamSlots::Stream* StreamSlots::FindRoom(absl::string_view peer) {
+  if (limits_.spared_idle_ms.has_value()) {
+    Stream* const idle =
+        MostIdle(*limits_.spared_idle_ms * 1'000'000, [](const Stream& /*other*/) { return true; });
+    if (idle != nullptr) return idle;
   }
-  if (stream != nullptr) Cancel(*stream);
-  return stream != nullptr;
+  return OfWhoHasMost(CountOf(peer) + 2);
 }
 
 void StreamSlots::CancelIdle(int64_t idle_ms) {
-  absl::MutexLock lock(&mutex_);
-  for (Stream& stream : streams_) {
-    if (IdleNs(stream).value_or(0) > idle_ms * 1'000'000) Cancel(stream);
+  std::vector<std::function<void()>> cancels;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (Stream& stream : streams_) {
+      if (IdleNs(stream).value_or(0) > idle_ms * 1'000'000) cancels.push_back(Cancel(stream));
+    }
   }
+  for (const std::function<void()>& cancel : cancels) cancel();
 }
 
 StreamSlots::Slot::~Slot() {
+  std::list<Stream> ended;  // What it owns is given back without the lock.
   absl::MutexLock lock(&slots_.mutex_);
   if (!place_->is_cancelled) slots_.Uncount(*place_);
-  slots_.streams_.erase(place_);
+  ended.splice(ended.begin(), slots_.streams_, place_);
 }
 
 bool StreamSlots::Slot::AwaitPeer(absl::FunctionRef<bool()> transfer) {

@@ -2,7 +2,7 @@
 
 // Limits the number of concurrent calls that take long, in all and for each peer, and ends streams
 // whose peer is silent or slow. Otherwise a few such clients could occupy all slots and keep out
-// everyone else.
+// everyone else. If there is no slot left, a peer that has few gets one of who has most.
 //
 //   const auto slot = slots.Take(peer, cancel);
 //   if (!slot.ok()) return slot.status();
@@ -35,8 +35,9 @@ struct SlotLimits {
   int count = 64;
   int per_peer = 32;
   // If there is no slot for a new stream, it gets that of the stream that has waited for its peer
-  // for longest, which is cancelled, if that is longer than this.
-  int64_t spared_idle_ms = 5'000;
+  // for longest, which is cancelled, if that is longer than this. Nothing if it is the way of these
+  // streams to wait, as of those that wait for news.
+  std::optional<int64_t> spared_idle_ms = 5'000;
 };
 
 // Thread-safe.
@@ -58,11 +59,12 @@ class StreamSlots {
   // slot for it, or only the last one and it has others, unless a stream can be cancelled for this
   // one:
   // - one that has waited for its peer for long,
-  // - or, if there is no slot for the peer, one that waits for a peer that has two streams more
-  // than
-  //   this peer, so that no few peers can keep out all others.
-  // `cancel` must end the stream, and is called from another thread, at most once. It is not called
-  // after the slot's destruction. It must not block or call this object.
+  // - or, if there is no slot for the peer, one that waits, of the peer that has most of them, if
+  //   these are at least two more than this peer has. So no few peers can keep out all others, and
+  //   a peer that lost a stream does not get it back from the one that got it.
+  // `cancel` must end the stream, and is called from another thread, at most once. It may be called
+  // after the slot's destruction, so it owns what it needs. It may end the stream at once, with the
+  // destruction of its slot, in the same thread.
   absl::StatusOr<std::unique_ptr<Slot>> Take(absl::string_view peer, std::function<void()> cancel)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -88,10 +90,20 @@ class StreamSlots {
   // `is_eligible` holds. Null if there is none.
   Stream* MostIdle(int64_t least_ns, absl::FunctionRef<bool(const Stream&)> is_eligible)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Return whether they could make room for one more stream of this peer, by cancelling one.
-  bool MakeRoomOfPeer(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool MakeRoom(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Cancel(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // One that waits, of the peer that has most streams, if these are at least `least`: the one that
+  // has waited for longest. Null if there is none.
+  Stream* OfWhoHasMost(int least) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Return a stream to be cancelled for one more of this peer. Null if there is none.
+  Stream* FindRoomOfPeer(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Stream* FindRoom(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Take without calling the function that ends the stream whose slot it is, which is put into
+  // `cancel_other`. That may end streams in this thread, which needs the lock.
+  absl::StatusOr<std::unique_ptr<Slot>> TakeLocked(absl::string_view peer,
+                                                   std::function<void()> cancel,
+                                                   std::function<void()>* cancel_other)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts the stream no more. Returns what ends it, to be called without the lock.
+  std::function<void()> Cancel(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Uncount(const Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int CountOf(absl::string_view peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

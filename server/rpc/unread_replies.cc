@@ -2,7 +2,10 @@
 
 #include <grpcpp/server_context.h>
 
-#include "server/rpc/peer.h"
+#include <utility>
+
+#include "server/rpc/call_kind.h"
+#include "server/rpc/call_slot.h"
 
 namespace quotient::rpc {
 
@@ -13,15 +16,14 @@ using grpc::experimental::ServerRpcInfo;
 class UnreadReplies::Call : public grpc::experimental::Interceptor {
  public:
   Call(ServerRpcInfo* info, UnreadReplies* replies)
-      : context_(*info->server_context()), type_(info->type()), replies_(*replies) {}
+      : context_(*info->server_context()), kind_(KindOf(info->method())), replies_(*replies) {}
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
-    // Only reflection has streams in both directions.
-    if (type_ == ServerRpcInfo::Type::BIDI_STREAMING) {
+    if (kind_ == CallKind::kReflection) {
       const bool begins =
           methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA);
-      if (begins) TakeSlot(replies_.reflection_);
-    } else if (type_ != ServerRpcInfo::Type::SERVER_STREAMING) {
+      if (begins) Wait(replies_.reflection_);
+    } else if (kind_ != CallKind::kWatch) {
       FollowReply(methods);
     }
     methods->Proceed();
@@ -29,27 +31,32 @@ class UnreadReplies::Call : public grpc::experimental::Interceptor {
 
  private:
   void FollowReply(grpc::experimental::InterceptorBatchMethods* methods) {
-    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_MESSAGE)) {
-      const auto bytes = static_cast<int64_t>(methods->GetSerializedSendMessage()->Length());
-      TakeSlot(bytes >= replies_.limits_.large_bytes ? replies_.large_ : replies_.small_);
+    if (kind_ != CallKind::kDownload) {
+      if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_MESSAGE)) {
+        const auto bytes = static_cast<int64_t>(methods->GetSerializedSendMessage()->Length());
+        Wait(bytes >= replies_.limits_.large_bytes ? replies_.large_ : replies_.small_);
+      }
+      if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_SEND_MESSAGE)) {
+        slot_.reset();
+      }
     }
-    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_SEND_MESSAGE)) {
-      slot_.reset();
-    }
-  }
-
-  void TakeSlot(StreamSlots& slots) {
-    auto slot = slots.Take(PeerHost(context_.peer()), [this] { context_.TryCancel(); });
-    if (!slot.ok()) {
-      context_.TryCancel();
-    } else {
-      slot_ = *std::move(slot);
-      slot_->BeginToWait();
+    // An error, or the end of a download.
+    if (slot_ == nullptr &&
+        methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
+      Wait(replies_.small_);
     }
   }
 
-  const grpc::ServerContextBase& context_;
-  const ServerRpcInfo::Type type_;
+  // Holds a place from now on. Ends the call if there is none.
+  void Wait(StreamSlots& slots) {
+    auto slot = TakeSlot(&context_, slots);
+    if (!slot.ok()) return EndOf(&context_)();
+    slot_ = *std::move(slot);
+    slot_->BeginToWait();
+  }
+
+  grpc::ServerContextBase& context_;
+  const CallKind kind_;
   UnreadReplies& replies_;
   std::unique_ptr<StreamSlots::Slot> slot_;  // Null unless the call waits for its client.
 };

@@ -1,14 +1,14 @@
 #pragma once
 
-// Bounds what calls take whose client does not read. A call that answers with one message holds a
-// thread and the message until the client has let all of it through, and a client may put that off
-// for ever. So may one that opens a stream of the reflection service and says nothing. Without a
-// bound, some hundred such calls would take all threads, and some thousand all memory.
+// Bounds what calls take whose client does not read. A call that answers with one message, or with
+// an error, holds a thread and the answer until the client has let all of it through, and a client
+// may put that off for ever. So may one that opens a stream of the reflection service and says
+// nothing. Without a bound, some hundred such calls would take all threads, and some thousand all
+// memory.
 //
 // Of the calls of one client, so many may wait at once, and fewer with large messages. A further
-// one takes the place of the one that has waited for longest, which is cancelled; if none has
-// waited for more than a moment, the further one is. Downloads and WatchJob have bounds of their
-// own.
+// one takes the place of the one that has waited for longest, which is ended; if none has waited
+// for more than a moment, the further one is. Downloads and watches have bounds of their own.
 
 #include <grpcpp/support/server_interceptor.h>
 
@@ -26,7 +26,7 @@ struct UnreadLimits {
   SlotLimits large = {.count = 32, .per_peer = 8, .spared_idle_ms = 100};
   int64_t large_bytes = 64 << 10;
   SlotLimits reflection = {.count = 32, .per_peer = 8, .spared_idle_ms = 100};
-  // A call that waits for longer is cancelled in any case.
+  // A call that waits for longer is ended in any case.
   int64_t max_idle_ms = 60'000;
 };
 

@@ -19,6 +19,7 @@
 #include "proto/wire/progress.h"
 #include "proto/wire/time.h"
 #include "server/jobs/convert.h"
+#include "server/rpc/call_slot.h"
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
@@ -32,18 +33,22 @@ int64_t IntervalMs(const google::protobuf::Duration& wanted) {
   return std::clamp(wire::Milliseconds(wanted), kMinIntervalMs, kMaxIntervalMs);
 }
 
-// Three kinds of threads call this class: gRPC's threads (OnWriteDone, OnCancel, OnDone), threads
-// that publish news (through the hub's wake function) and the thread that starts the call. `mutex_`
-// guards all state. While it is held, no mutex but the hub's may be acquired; the store is read
-// without it.
-class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
+// Two kinds of threads call this class: gRPC's threads (all that begins with On) and threads that
+// publish news (through the hub's wake function). `mutex_` guards all state. While it is held, no
+// mutex but the hub's may be acquired; the store is read without it.
+class WatchStream : public grpc::ServerBidiReactor<v1::WatchJobRequest, v1::WatchJobResponse> {
  public:
-  WatchStream(absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> slot, jobs::Admission* admission,
+  WatchStream(grpc::CallbackServerContext* context, StreamSlots* slots, jobs::Admission* admission,
               jobs::JobStore* store, jobs::WatchHub* hub)
-      : slot_(std::move(slot)), admission_(*admission), store_(*store), hub_(*hub) {}
+      : context_(context), slots_(*slots), admission_(*admission), store_(*store), hub_(*hub) {
+    StartRead(&request_);
+  }
 
-  void Start(const v1::WatchJobRequest& request) {
-    const absl::Status status = Prepare(request);
+  // There is one request, as for a method that answers with a stream.
+  void OnReadDone(bool ok) override {
+    const absl::Status status =
+        ok ? Prepare(request_)
+           : absl::InvalidArgumentError("there is no request, or none that can be read");
     absl::MutexLock lock(&mutex_);
     prepared_ = true;
     if (!status.ok()) {
@@ -78,7 +83,8 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
  private:
   absl::Status Prepare(const v1::WatchJobRequest& request) ABSL_LOCKS_EXCLUDED(mutex_) {
-    QUOTIENT_RETURN_IF_ERROR(slot_.status());
+    QUOTIENT_ASSIGN_OR_RETURN(slot_, TakeSlot(context_, slots_));
+    slot_->BeginToWait();  // For news, which counts where somebody else needs the slot.
     QUOTIENT_ASSIGN_OR_RETURN(job_id_, jobs::JobIdFromName(request.name()));
     jobs::WatchOptions options;
     options.min_interval_ms = IntervalMs(request.min_interval());
@@ -171,11 +177,15 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
     Finish(ToGrpc(status));
   }
 
-  const absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> slot_;  // An error if it got none.
+  grpc::CallbackServerContext* const context_;  // Lives until OnDone.
+  StreamSlots& slots_;
   jobs::Admission& admission_;
   jobs::JobStore& store_;
   jobs::WatchHub& hub_;
-  std::string job_id_;  // Set by Prepare.
+  v1::WatchJobRequest request_;  // Belongs to gRPC until OnReadDone.
+  // Set by Prepare.
+  std::unique_ptr<StreamSlots::Slot> slot_;
+  std::string job_id_;
 
   absl::Mutex mutex_;
   bool prepared_ ABSL_GUARDED_BY(mutex_) = false;
@@ -195,12 +205,10 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchJobResponse>* StartWatchStream(
-    const v1::WatchJobRequest& request, absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> slot,
-    jobs::Admission& admission, jobs::JobStore& store, jobs::WatchHub& hub) {
-  auto* stream = new WatchStream(std::move(slot), &admission, &store, &hub);
-  stream->Start(request);
-  return stream;
+grpc::ServerBidiReactor<v1::WatchJobRequest, v1::WatchJobResponse>* StartWatchStream(
+    grpc::CallbackServerContext* context, StreamSlots& slots, jobs::Admission& admission,
+    jobs::JobStore& store, jobs::WatchHub& hub) {
+  return new WatchStream(context, &slots, &admission, &store, &hub);
 }
 
 }  // namespace quotient::rpc

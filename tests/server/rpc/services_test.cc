@@ -76,7 +76,7 @@ TEST_F(ServicesTest, OneClientCannotWatchWithoutEnd) {
   v1::WatchJobResponse response;
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchJobResponse>>> readers;
-  for (int i = 0; i < watch_limits_.per_peer; ++i) {
+  for (int i = 0; i < watch_limits_.watches_per_peer; ++i) {
     contexts.push_back(std::make_unique<grpc::ClientContext>());
     readers.push_back(jobs_stub_->WatchJob(contexts.back().get(), request));
     ASSERT_TRUE(readers.back()->Read(&response));

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/base/reason.h"
 #include "tests/server/support/fake_clock.h"
@@ -186,6 +189,69 @@ TEST_F(StreamSlotsTest, WhatHasEndedIsLeftAlone) {
   Take('a').reset();
   clock_.AdvanceMs(1001);
   slots_.CancelIdle(1000);
+  EXPECT_EQ(cancelled_, "");
+}
+
+// gRPC may end a call within its cancellation, with all that belongs to it.
+TEST_F(StreamSlotsTest, AStreamMayEndWhileItIsCancelled) {
+  absl::StatusOr<Slot> first = slots_.Take("x", [&] { first->reset(); });
+  ASSERT_TRUE(first.ok());
+  (*first)->BeginToWait();
+  const auto second = Take('b', "x");
+  clock_.AdvanceMs(501);
+  const auto third = Take('c', "x");
+  EXPECT_NE(third, nullptr);
+  EXPECT_EQ(*first, nullptr);
+  absl::StatusOr<Slot> fourth = slots_.Take("y", [&] { fourth->reset(); });
+  (*fourth)->BeginToWait();
+  clock_.AdvanceMs(1001);
+  slots_.CancelIdle(1000);
+  EXPECT_EQ(*fourth, nullptr);
+}
+
+// It is the way of streams that tell news to stand still.
+class NewsSlotsTest : public StreamSlotsTest {
+ protected:
+  // All of them stand still from the beginning, for ever longer.
+  Slot Watch(char name, absl::string_view peer) {
+    absl::StatusOr<Slot> slot = news_.Take(peer, [this, name] { cancelled_ += name; });
+    if (!slot.ok()) return nullptr;
+    (*slot)->BeginToWait();
+    clock_.AdvanceMs(3'600'000);
+    return *std::move(slot);
+  }
+
+  StreamSlots news_{{.count = 6, .per_peer = 3, .spared_idle_ms = std::nullopt}, "news", &clock_};
+};
+
+TEST_F(NewsSlotsTest, WhoHasMostGivesWay) {
+  const auto a = Watch('a', "few"), b = Watch('b', "few"), c = Watch('c', "many"),
+             d = Watch('d', "many"), e = Watch('e', "many"), f = Watch('f', "new");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(cancelled_, "");
+  const auto g = Watch('g', "newer");
+  EXPECT_NE(g, nullptr);
+  EXPECT_EQ(cancelled_, "c") << "the oldest of who has most, and not the oldest of all";
+}
+
+TEST_F(NewsSlotsTest, NobodyTakesFromWhoHasOneMore) {
+  const auto a = Watch('a', "x"), b = Watch('b', "x"), c = Watch('c', "y"), d = Watch('d', "y"),
+             e = Watch('e', "z");
+  ASSERT_NE(e, nullptr);
+  EXPECT_EQ(Watch('f', "z"), nullptr) << "the last is for who has none";
+  const auto g = Watch('g', "new");
+  ASSERT_NE(g, nullptr);
+  const auto h = Watch('h', "newer");
+  ASSERT_NE(h, nullptr);
+  EXPECT_EQ(cancelled_, "a");
+  // Whose stream was cancelled tries again, and nobody loses one for it.
+  EXPECT_EQ(Watch('i', "x"), nullptr);
+  EXPECT_EQ(cancelled_, "a");
+}
+
+TEST_F(NewsSlotsTest, NobodyHasMoreThanItMay) {
+  const auto a = Watch('a', "x"), b = Watch('b', "x"), c = Watch('c', "x");
+  EXPECT_EQ(Watch('d', "x"), nullptr);
   EXPECT_EQ(cancelled_, "");
 }
 

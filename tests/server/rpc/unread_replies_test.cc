@@ -2,102 +2,25 @@
 
 #include "server/rpc/unread_replies.h"
 
-#include <grpcpp/generic/generic_stub.h>
-
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "tests/server/rpc/services_fixture.h"
+#include "tests/server/rpc/stalled_call.h"
 
 namespace quotient::rpc {
 namespace {
 
-// A call that sends one message and reads nothing but the headers of the answer, until it is told
-// to. That a server has ended it is seen only then.
-class UnreadCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
- public:
-  // `ends` says that no further message follows, as gRPC wants it of all calls but streams.
-  UnreadCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-             const google::protobuf::MessageLite& request, bool ends = true)
-      : stub_(channel) {
-    const grpc::Slice slice(request.SerializeAsString());
-    request_ = grpc::ByteBuffer(&slice, 1);
-    stub_.PrepareBidiStreamingCall(&context_, method, {}, this);
-    // The stream goes on while somebody may still write.
-    if (!ends) AddHold();
-    StartWrite(&request_, ends ? grpc::WriteOptions().set_last_message() : grpc::WriteOptions());
-    StartCall();
-    if (!ends) RemoveHold();
-  }
-  ~UnreadCall() override {
-    context_.TryCancel();
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&has_ended_));
-  }
-
-  void OnReadInitialMetadataDone(bool /*ok*/) override {
-    absl::MutexLock lock(&mutex_);
-    is_answered_ = true;
-  }
-  void OnReadDone(bool ok) override {
-    absl::MutexLock lock(&mutex_);
-    could_read_ = ok;
-  }
-  void OnDone(const grpc::Status& /*status*/) override {
-    absl::MutexLock lock(&mutex_);
-    has_ended_ = true;
-  }
-
-  // Blocks until the server has begun to answer, or the call has ended.
-  void AwaitAnswer() ABSL_LOCKS_EXCLUDED(mutex_) {
-    const auto settled = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return is_answered_ || has_ended_;
-    };
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&settled));
-  }
-  // Reads the answer. Returns whether all of it came.
-  bool Read() ABSL_LOCKS_EXCLUDED(mutex_) {
-    StartRead(&response_);
-    const auto was_tried = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return could_read_.has_value();
-    };
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&was_tried));
-    return *could_read_;
-  }
-
- private:
-  grpc::GenericStub stub_;
-  grpc::ClientContext context_;
-  grpc::ByteBuffer request_;
-  grpc::ByteBuffer response_;
-
-  absl::Mutex mutex_;
-  bool is_answered_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<bool> could_read_ ABSL_GUARDED_BY(mutex_);
-  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
-};
-
 class UnreadRepliesTest : public ServicesTest {
  protected:
-  UnreadRepliesTest() {
-    grpc::ChannelArguments arguments;
-    // The server may send no more than a few bytes of a message before somebody reads it.
-    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 5);
-    channel_ = grpc::CreateCustomChannel(address(), grpc::InsecureChannelCredentials(), arguments);
-  }
+  UnreadRepliesTest() { channel_ = ChannelThatReadsNothing(address()); }
 
   void Ask(const std::string& job) {
     v1::GetJobRequest request;
     request.set_name(job);
     calls_.push_back(
-        std::make_unique<UnreadCall>(channel_, "/quotient.v1.OptimizerService/GetJob", request));
+        std::make_unique<StalledCall>(channel_, "/quotient.v1.OptimizerService/GetJob", request));
     calls_.back()->AwaitAnswer();
   }
 
@@ -118,7 +41,7 @@ class UnreadRepliesTest : public ServicesTest {
   }
 
   std::shared_ptr<grpc::Channel> channel_;
-  std::vector<std::unique_ptr<UnreadCall>> calls_;
+  std::vector<std::unique_ptr<StalledCall>> calls_;
 };
 
 TEST_F(UnreadRepliesTest, WhoDoesNotReadLosesThePlacesThatItHas) {
@@ -160,10 +83,23 @@ TEST_F(UnreadRepliesTest, NobodyWaitsForEver) {
   ExpectThatOnlyTheLastGoOn(1);
 }
 
+// The health service answers in gRPC's own threads, which end calls wherever they are cancelled.
+TEST_F(UnreadRepliesTest, UnreadChecksOfHealthKeepNobodyWaiting) {
+  const google::protobuf::StringValue everything;
+  for (int i = 0; i < 40; ++i) {
+    calls_.push_back(
+        std::make_unique<StalledCall>(channel_, "/grpc.health.v1.Health/Check", everything));
+    calls_.back()->AwaitAnswer();
+    clock_.AdvanceMs(200);
+  }
+  EXPECT_OK(Get(Submit("model").name()));
+  ExpectThatOnlyTheLastGoOn(15);  // Submit and Get had a place, too, one after the other.
+}
+
 TEST_F(UnreadRepliesTest, SilentStreamsOfReflectionHoldFewThreads) {
   const google::protobuf::StringValue nothing;
   for (int i = 0; i < 6; ++i) {
-    calls_.push_back(std::make_unique<UnreadCall>(
+    calls_.push_back(std::make_unique<StalledCall>(
         channel_, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", nothing,
         /*ends=*/false));
     calls_.back()->AwaitAnswer();

@@ -16,6 +16,7 @@
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
 #include "server/rpc/unread_replies.h"
+#include "server/rpc/unsent_requests.h"
 #include "server/store/disk/upload_store.h"
 #include "server/store/sqlite/job_store.h"
 #include "server/worker/worker_pool.h"
@@ -61,6 +62,7 @@ class ServerTest : public QueueTest {
     capabilities_service_ = std::make_unique<rpc::CapabilitiesService>(capabilities);
     rpc::GrpcServer::Interceptors interceptors;
     interceptors.push_back(ops::NewGrpcMeter(&clock_, &metrics_));
+    interceptors.push_back(requests_.NewInterceptors());
     interceptors.push_back(replies_.NewInterceptors());
     auto server =
         rpc::GrpcServer::Start({.listen = listen, .max_chunk_bytes = blob_limits_.max_chunk_bytes},
@@ -103,7 +105,9 @@ class ServerTest : public QueueTest {
 
   ops::Metrics metrics_;
   rpc::BlobLimits blob_limits_;
-  const rpc::SlotLimits watch_limits_{.count = 8, .per_peer = 4};
+  const rpc::OptimizerService::Limits watch_limits_{.watches = 8, .watches_per_peer = 4};
+  rpc::UnsentRequests requests_{{.calls = {.count = 32, .per_peer = 24, .spared_idle_ms = 0}},
+                                &clock_};
   rpc::UnreadReplies replies_{{.small = {.count = 64, .per_peer = 16, .spared_idle_ms = 100},
                                .large = {.count = 4, .per_peer = 2, .spared_idle_ms = 100},
                                .reflection = {.count = 4, .per_peer = 2, .spared_idle_ms = 100}},
