@@ -130,8 +130,9 @@ fi
 rm -rf "$work/out"
 mkdir -p "$work/out" "$output"
 
+# Archives unpack into the same folder, so that one can be unpacked over the other.
 make_archive() {
-  tar --create --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX --owner=0 --group=0 \
+  tar --transform "s,^$1,$archive," --create --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX --owner=0 --group=0 \
     --numeric-owner --directory "$work" "$1" | gzip -n "-$gzip_level" >"$work/out/$1.tar.gz"
 }
 

@@ -195,10 +195,17 @@ class PackageTest(unittest.TestCase):
         self.assertEqual([], [*self.prefix.rglob("*cuda.so*"), *self.unpacked("quotient").rglob("*cuda.so*")])
         if not self.with_plugin():
             self.skipTest("this build has no CUDA plug-in")
-        (self.folder / "cuda").mkdir()
-        run("tar", "-xzf", self.packages / f"quotient-cuda-{self.version}-linux-x86_64.tar.gz", "-C", self.folder / "cuda")
-        (plugin,) = (self.folder / "cuda").rglob("libquotient_cuda.so")
-        self.assertEqual("lib", plugin.parent.name)
+        # Unpacked over the other archive, the plug-in is found; whether there is a GPU is another matter.
+        place = self.folder / "with plug-in"
+        run("cp", "-R", "--link", self.place, place)
+        run("tar", "-xzf", self.packages / f"quotient-cuda-{self.version}-linux-x86_64.tar.gz", "-C", place)
+        (plugin,) = place.rglob("libquotient_cuda.so")
+        model = place / "model.onnx"
+        models.onnx.save(models.conv_bn_relu(), model)
+        for prefix, found in ((self.prefix, False), (place / self.prefix.name, True)):
+            command = [prefix / "bin/quotient", "optimize", model, "-o", place / "out.onnx", "--local", "--device", "cuda"]
+            told = subprocess.run([*map(str, command)], env=self.env, capture_output=True, text=True, check=False).stderr
+            self.assertEqual(found, "has no CUDA plug-in" not in told, told)
         # Of the rest, the archive that it is unpacked over has what NVIDIA does not.
         there = {path.name for path in (self.prefix / "lib").iterdir()}
         needed = set(re.findall(r"NEEDED.*\[(.+)\]", run("readelf", "--dynamic", plugin)))
