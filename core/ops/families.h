@@ -46,5 +46,6 @@ std::span<const OpDef> SelectOps();
 std::span<const OpDef> SourceOps();
 std::span<const OpDef> CumSumOps();
 std::span<const OpDef> ResizeOps();
+std::span<const OpDef> EinsumOps();
 
 }  // namespace quotient::ops

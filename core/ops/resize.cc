@@ -1,4 +1,4 @@
-// Resize: samples on another grid, taking the nearest element or interpolating linearly.
+// Resize: samples on another grid, taking the nearest element or interpolating between neighbours.
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ constexpr absl::string_view kTransformations[] = {"half_pixel",         "half_pi
 constexpr absl::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                             "ceil"};
 constexpr absl::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"};
-constexpr absl::string_view kModes[] = {"nearest", "linear"};
+constexpr absl::string_view kModes[] = {"nearest", "linear", "cubic"};
 
 template <size_t kCount>
 bool OneOf(const std::string& value, const absl::string_view (&known)[kCount]) {
@@ -48,13 +48,17 @@ bool IsNearest(const AttributeMap& attributes) {
   return attributes.GetString("mode", "nearest") == "nearest";
 }
 
+bool IsCubic(const AttributeMap& attributes) {
+  return attributes.GetString("mode", "nearest") == "cubic";
+}
+
 bool KnowsResize(const Node& node) {
   const AttributeMap& attributes = node.attributes;
   return OneOf(attributes.GetString("mode", "nearest"), kModes) &&
          OneOf(ResizeTransformation(attributes), kTransformations) &&
          OneOf(attributes.GetString("nearest_mode", "round_prefer_floor"), kRoundings) &&
          OneOf(ResizePolicy(attributes), kPolicies) && attributes.GetInt("antialias", 0) == 0 &&
-         attributes.GetInt("exclude_outside", 0) == 0;
+         (IsCubic(attributes) || attributes.GetInt("exclude_outside", 0) == 0);
 }
 
 // --- Canonical form ---
@@ -132,7 +136,7 @@ absl::Status SpreadAxes(AttributeMap& attributes, const Shape& data) {
 absl::Status CanonicalizeResize(Node& node, std::span<const InferInput> inputs) {
   AttributeMap& attributes = node.attributes;
   EraseEmpty(attributes);
-  attributes.Erase("cubic_coeff_a");
+  if (!IsCubic(attributes)) attributes.Erase("cubic_coeff_a");
   if (!IsNearest(attributes)) attributes.Erase("nearest_mode");
   if (!IsCrop(attributes)) {
     attributes.Erase("roi");
@@ -197,35 +201,6 @@ absl::StatusOr<std::vector<Tensor>> EvaluateNearest(const EvaluateContext& conte
   return std::vector<Tensor>{MappedCopy(input, maps, border.tensor, context.threads)};
 }
 
-// Two neighbours, and the weight of the upper one.
-struct Sample {
-  int64_t lower;
-  int64_t upper;
-  double weight;
-  bool outside;
-};
-
-std::vector<Sample> SamplesOf(const std::string& transformation, const AxisGrid& grid) {
-  std::vector<Sample> samples;
-  for (int64_t i = 0; i < grid.out; ++i) {
-    const double at = Coordinate<double>(transformation, grid, i);
-    const double inside = std::clamp(at, 0.0, static_cast<double>(grid.in - 1));
-    const int64_t lower = static_cast<int64_t>(inside);
-    samples.push_back({lower, std::min(lower + 1, grid.in - 1), inside - static_cast<double>(lower),
-                       IsOutside(transformation, grid, at)});
-  }
-  return samples;
-}
-
-bool IsIdentity(const std::vector<Sample>& samples, int64_t in) {
-  if (static_cast<int64_t>(samples.size()) != in) return false;
-  for (int64_t i = 0; i < in; ++i) {
-    const Sample& sample = samples[static_cast<size_t>(i)];
-    if (sample.lower != i || sample.weight != 0 || sample.outside) return false;
-  }
-  return true;
-}
-
 // Interpolates along one axis of `values`, whose dimensions are `dims`.
 std::vector<double> Interpolate(const std::vector<double>& values, std::span<const int64_t> dims,
                                 size_t axis, const std::vector<Sample>& samples, double border) {
@@ -236,21 +211,21 @@ std::vector<double> Interpolate(const std::vector<double>& values, std::span<con
   for (int64_t o = 0; o < outer; ++o) {
     const double* block = values.data() + o * dims[axis] * inner;
     for (const Sample& sample : samples) {
-      const double* lower = block + sample.lower * inner;
-      const double* upper = block + sample.upper * inner;
       for (int64_t i = 0; i < inner; ++i) {
-        result.push_back(
-            sample.outside ? border : lower[i] * (1 - sample.weight) + upper[i] * sample.weight);
+        double sum = sample.is_outside ? border : 0;
+        for (int tap = 0; tap < sample.taps; ++tap) {
+          sum += block[sample.index[tap] * inner + i] * sample.weight[tap];
+        }
+        result.push_back(sum);
       }
     }
   }
   return result;
 }
 
-absl::StatusOr<std::vector<Tensor>> EvaluateLinear(const EvaluateContext& context,
-                                                   std::span<const AxisGrid> grids) {
+absl::StatusOr<std::vector<Tensor>> EvaluateInterpolated(const EvaluateContext& context,
+                                                         std::span<const AxisGrid> grids) {
   const Tensor& input = *context.inputs[0];
-  const std::string transformation = ResizeTransformation(context.attributes);
   const double border = context.attributes.GetFloat("extrapolation_value", 0);
   std::vector<double> values = input.AsDoubles();
   std::vector<int64_t> dims = input.dims();
@@ -260,7 +235,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateLinear(const EvaluateContext& contex
   std::stable_partition(order.begin(), order.end(),
                         [&](size_t axis) { return grids[axis].out <= grids[axis].in; });
   for (size_t axis : order) {
-    const std::vector<Sample> samples = SamplesOf(transformation, grids[axis]);
+    const std::vector<Sample> samples = SamplesOf(context.attributes, grids[axis]);
     if (IsIdentity(samples, dims[axis])) continue;
     values = Interpolate(values, dims, axis, samples, border);
     dims[axis] = grids[axis].out;
@@ -280,7 +255,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateResize(const EvaluateContext& contex
     if (grid.in == 0 && grid.out > 0) return ShapeError("Resize of an empty tensor");
   }
   return IsNearest(context.attributes) ? EvaluateNearest(context, *grids)
-                                       : EvaluateLinear(context, *grids);
+                                       : EvaluateInterpolated(context, *grids);
 }
 
 bool HasFewBinaryPlaces(double number) { return number * 1024 == std::trunc(number * 1024); }
@@ -316,8 +291,10 @@ bool ResizesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   return true;
 }
 
-// Weights of neighbours add up to 1 up to rounding; an infinite one times 0 is NaN.
+// Weights of neighbours add up to 1 up to rounding; an infinite one times 0 is NaN. Those of a
+// cubic are negative in part.
 Interval BoundsOfResize(const BoundsContext& context) {
+  if (IsCubic(context.attributes)) return {};
   const double outside = context.attributes.GetFloat("extrapolation_value", 0);
   const Interval x = context.in(0);
   const Interval mixed{x.low, x.high, x.may_be_nan || !x.bounded()};
@@ -346,7 +323,7 @@ std::span<const OpDef> ResizeOps() {
            {{"antialias", Kind::kInt, Attribute(int64_t{0})},
             {"axes", Kind::kInts, {}},
             {"coordinate_transformation_mode", Kind::kString, Attribute(std::string("half_pixel"))},
-            {"cubic_coeff_a", Kind::kFloat, {}},
+            {"cubic_coeff_a", Kind::kFloat, Attribute(-0.75)},
             {"exclude_outside", Kind::kInt, Attribute(int64_t{0})},
             {"extrapolation_value", Kind::kFloat, Attribute(0.0)},
             {"keep_aspect_ratio_policy", Kind::kString, Attribute(std::string("stretch"))},

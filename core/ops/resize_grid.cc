@@ -51,6 +51,43 @@ absl::Status SetSize(AxisGrid& grid, int64_t size) {
   return absl::OkStatus();
 }
 
+// Two neighbours. Beyond the border there is only the element at the border.
+void AddLinearTaps(double at, int64_t in, Sample& sample) {
+  const double inside = std::clamp(at, 0.0, static_cast<double>(in - 1));
+  const int64_t lower = static_cast<int64_t>(inside);
+  const double weight = inside - static_cast<double>(lower);
+  sample.taps = 2;
+  sample.index = {lower, std::min(lower + 1, in - 1)};
+  sample.weight = {1 - weight, weight};
+}
+
+// The weight of an element at a distance of at most 2 (R. Keys, "Cubic convolution interpolation
+// for digital image processing", 1981).
+double CubicWeight(double a, double distance) {
+  const double x = std::abs(distance);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
+
+// Four neighbours. Those beyond the border are the element at the border, or count for nothing if
+// `excludes_outside`.
+void AddCubicTaps(double at, int64_t in, double a, bool excludes_outside, Sample& sample) {
+  // Farther away there is only the border.
+  at = std::clamp(at, -3.0, static_cast<double>(in) + 2);
+  const auto base = static_cast<int64_t>(std::floor(at));
+  double sum = 0;
+  sample.taps = Sample::kMostTaps;
+  for (int tap = 0; tap < Sample::kMostTaps; ++tap) {
+    const int64_t index = base - 1 + tap;
+    const bool counts = !excludes_outside || (index >= 0 && index < in);
+    sample.index[tap] = std::clamp<int64_t>(index, 0, in - 1);
+    sample.weight[tap] = counts ? CubicWeight(a, at - static_cast<double>(index)) : 0;
+    sum += sample.weight[tap];
+  }
+  if (!excludes_outside) return;
+  for (double& weight : sample.weight) weight /= sum;
+}
+
 }  // namespace
 
 std::string ResizeTransformation(const AttributeMap& attributes) {
@@ -129,6 +166,39 @@ template double Coordinate<double>(const std::string&, const AxisGrid&, int64_t)
 bool IsOutside(const std::string& transformation, const AxisGrid& grid, double coordinate) {
   return transformation == "tf_crop_and_resize" &&
          !(coordinate >= 0 && coordinate <= static_cast<double>(grid.in - 1));  // Also if NaN.
+}
+
+std::vector<Sample> SamplesOf(const AttributeMap& attributes, const AxisGrid& grid) {
+  const std::string transformation = ResizeTransformation(attributes);
+  const bool is_cubic = attributes.GetString("mode", "nearest") == "cubic";
+  const double a = attributes.GetFloat("cubic_coeff_a", -0.75);
+  const bool excludes_outside = attributes.GetInt("exclude_outside", 0) != 0;
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < grid.out; ++i) {
+    const double at = Coordinate<double>(transformation, grid, i);
+    Sample& sample = samples.emplace_back();
+    sample.is_outside = IsOutside(transformation, grid, at);
+    if (sample.is_outside) continue;
+    if (is_cubic) {
+      AddCubicTaps(at, grid.in, a, excludes_outside, sample);
+    } else {
+      AddLinearTaps(at, grid.in, sample);
+    }
+  }
+  return samples;
+}
+
+bool IsIdentity(const std::vector<Sample>& samples, int64_t in) {
+  if (static_cast<int64_t>(samples.size()) != in) return false;
+  for (int64_t i = 0; i < in; ++i) {
+    const Sample& sample = samples[static_cast<size_t>(i)];
+    if (sample.is_outside) return false;
+    for (int tap = 0; tap < sample.taps; ++tap) {
+      const double own = sample.index[tap] == i ? sample.weight[tap] : 0;
+      if (own != 1 && sample.weight[tap] != 0) return false;
+    }
+  }
+  return true;
 }
 
 int64_t RoundToIndex(absl::string_view rounding, float x, int64_t size) {

@@ -3,6 +3,7 @@
 // The grid that Resize samples: the number of elements along each axis of the output, and their
 // positions on the input's axis (ONNX operator specification, Resize-19).
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -45,5 +46,21 @@ bool IsOutside(const std::string& transformation, const AxisGrid& grid, double c
 
 // The index nearest to x, which may lie far outside [0, size).
 int64_t RoundToIndex(absl::string_view rounding, float x, int64_t size);
+
+// An element of the output, interpolated along one axis: the weighted sum of neighbours, two if the
+// mode is linear and four if it is cubic. Near the border, neighbours may be the same element.
+struct Sample {
+  static constexpr int kMostTaps = 4;
+  std::array<int64_t, kMostTaps> index = {};
+  std::array<double, kMostTaps> weight = {};  // They add up to 1.
+  int taps = 0;
+  bool is_outside = false;  // It has the extrapolation value instead, and no taps.
+};
+
+// All samples of an axis, which is not empty. The mode is linear or cubic.
+std::vector<Sample> SamplesOf(const model::AttributeMap& attributes, const AxisGrid& grid);
+
+// Whether each output is the input's element of the same index.
+bool IsIdentity(const std::vector<Sample>& samples, int64_t in);
 
 }  // namespace quotient::ops

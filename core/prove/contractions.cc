@@ -1,12 +1,25 @@
 // Sums of products.
 
 #include <optional>
+#include <string>
 
 #include "core/prove/families.h"
 #include "core/prove/window.h"
 
 namespace quotient::prove {
 namespace {
+
+// The sum of product(index) over the indices of a box, such as the elements of a kernel.
+template <typename Product>
+Element SumOver(const Ints& box, const Product& product) {
+  if (NumElements(box) == 0) return 0;
+  Element sum = 0;
+  Ints index(box.size(), 0);
+  do {
+    sum = Add(sum, product(index));
+  } while (Advance(index, box));
+  return sum;
+}
 
 // Matrices in the last two axes, the axes before are broadcast. A vector on the left is a row, one
 // on the right a column, and the result lacks that axis.
@@ -59,16 +72,44 @@ absl::StatusOr<FieldTensor> EvaluateGemm(const Operation& operation) {
   });
 }
 
-// Sums over the kernel's elements. at(kernel index) is the position in x, or nullopt outside.
-template <typename PositionInX>
-Element SumOverKernel(const Ints& kernel, const PositionInX& product) {
-  if (NumElements(kernel) == 0) return 0;
-  Element sum = 0;
-  Ints tap(kernel.size(), 0);
-  do {
-    sum = Add(sum, product(tap));
-  } while (Advance(tap, kernel));
-  return sum;
+// Of two operands: the labels that the output lacks are summed over.
+absl::StatusOr<FieldTensor> EvaluateEinsum(const Operation& operation) {
+  const std::string equation = operation.attributes.GetString("equation", "");
+  const size_t comma = equation.find(','), arrow = equation.find("->");
+  if (comma == equation.npos || arrow == equation.npos) return OtherForm(operation);
+  const std::string labels[] = {equation.substr(0, comma),
+                                equation.substr(comma + 1, arrow - comma - 1)};
+  const std::string output = equation.substr(arrow + 2);
+  std::string summed;
+  Ints sizes;
+  for (size_t input = 0; input < 2; ++input) {
+    for (size_t axis = 0; axis < labels[input].size(); ++axis) {
+      const char label = labels[input][axis];
+      const int64_t size = operation.input(input).dims[axis];
+      const size_t known = summed.find(label);
+      if (output.find(label) != output.npos) continue;
+      if (known == summed.npos) {
+        summed.push_back(label);
+        sizes.push_back(size);
+      } else if (sizes[known] == 1) {
+        sizes[known] = size;
+      }
+    }
+  }
+  return Filled(operation.dims, [&](const Ints& index) {
+    return SumOver(sizes, [&](const Ints& at) {
+      Element product = 1;
+      for (size_t input = 0; input < 2; ++input) {
+        Ints own;
+        for (const char label : labels[input]) {
+          const size_t place = output.find(label);
+          own.push_back(place != output.npos ? index[place] : at[summed.find(label)]);
+        }
+        product = Multiply(product, Broadcast(operation.input(input), own));
+      }
+      return product;
+    });
+  });
 }
 
 // x [n, c, ..], w [m, c / group, ..], bias [m].
@@ -82,7 +123,7 @@ absl::StatusOr<FieldTensor> EvaluateConv(const Operation& operation) {
   const Ints kernel(w.dims.begin() + 1, w.dims.end());  // The channel within the group first.
   return Filled(operation.dims, [&](const Ints& index) {
     const int64_t group = index[1] / outputs_per_group;
-    const Element sum = SumOverKernel(kernel, [&](const Ints& tap) -> Element {
+    const Element sum = SumOver(kernel, [&](const Ints& tap) -> Element {
       Ints in_x = {index[0], group * inputs + tap[0]};
       Ints in_w = {index[1], tap[0]};
       for (size_t i = 1; i < tap.size(); ++i) {
@@ -110,7 +151,7 @@ absl::StatusOr<FieldTensor> EvaluateConvTranspose(const Operation& operation) {
   kernel.insert(kernel.end(), w.dims.begin() + 2, w.dims.end());
   return Filled(operation.dims, [&](const Ints& index) {
     const int64_t group = index[1] / outputs_per_group;
-    const Element sum = SumOverKernel(kernel, [&](const Ints& tap) -> Element {
+    const Element sum = SumOver(kernel, [&](const Ints& tap) -> Element {
       const int64_t channel = group * inputs_per_group + tap[0];
       Ints in_x = {index[0], channel};
       Ints in_w = {channel, index[1] % outputs_per_group};
@@ -134,6 +175,7 @@ std::span<const Definition> ContractionDefinitions() {
   static constexpr Definition kDefinitions[] = {
       {"MatMul", EvaluateMatMul},
       {"Gemm", EvaluateGemm},
+      {"Einsum", EvaluateEinsum},
       {"Conv", EvaluateConv},
       {"ConvTranspose", EvaluateConvTranspose},
   };

@@ -140,9 +140,9 @@ absl::StatusOr<FieldTensor> EvaluateBatchNormalization(const Operation& operatio
   return result;
 }
 
-absl::StatusOr<FieldTensor> EvaluateLayerNormalization(const Operation& operation) {
-  const FieldTensor& x = operation.input(0);
-  const Ints axes = AxesFrom(operation.attributes.GetInt("axis", -1), x.rank());
+// (x - mean) / sqrt(variance + epsilon), of the elements along the axes.
+absl::StatusOr<FieldTensor> Normalized(const Operation& operation, const FieldTensor& x,
+                                       const Ints& axes) {
   const std::optional<Element> epsilon = FloatAttribute(operation.attributes, "epsilon", 1e-5);
   const std::optional<FieldTensor> mean = MeanOver(x, axes);
   if (!epsilon || !mean) return NoValue(operation);
@@ -153,16 +153,52 @@ absl::StatusOr<FieldTensor> EvaluateLayerNormalization(const Operation& operatio
   for (Element& each : squares.elements) each = Multiply(each, each);
   const FieldTensor variance = *MeanOver(squares, axes);
   bool has_values = true;
-  FieldTensor result = Filled(operation.dims, [&](const Ints& index) {
+  FieldTensor result = Filled(x.dims, [&](const Ints& index) {
     const std::optional<Element> inverse =
         Inverse(Open(operation, "Sqrt", std::array{Add(Broadcast(variance, index), *epsilon)}));
     has_values &= inverse.has_value();
-    Element value = Multiply(Broadcast(centered, index), inverse.value_or(0));
-    value = Multiply(value, Broadcast(operation.input(1), index));
-    return operation.has(2) ? Add(value, Broadcast(operation.input(2), index)) : value;
+    return Multiply(Broadcast(centered, index), inverse.value_or(0));
   });
   if (!has_values) return NoValue(operation);
   return result;
+}
+
+absl::StatusOr<FieldTensor> EvaluateLayerNormalization(const Operation& operation) {
+  const FieldTensor& x = operation.input(0);
+  const absl::StatusOr<FieldTensor> normalized =
+      Normalized(operation, x, AxesFrom(operation.attributes.GetInt("axis", -1), x.rank()));
+  if (!normalized.ok()) return normalized;
+  return Filled(operation.dims, [&](const Ints& index) {
+    const Element value =
+        Multiply(Broadcast(*normalized, index), Broadcast(operation.input(1), index));
+    return operation.has(2) ? Add(value, Broadcast(operation.input(2), index)) : value;
+  });
+}
+
+// Times input 1 plus input 2, which are along the channels.
+FieldTensor ScaledChannels(const Operation& operation, const FieldTensor& normalized) {
+  return Filled(operation.dims, [&](const Ints& index) {
+    const auto channel = [&](size_t input) { return operation.input(input).elements[index[1]]; };
+    return Add(Multiply(Broadcast(normalized, index), channel(1)), channel(2));
+  });
+}
+
+absl::StatusOr<FieldTensor> EvaluateInstanceNormalization(const Operation& operation) {
+  const FieldTensor& x = operation.input(0);
+  const absl::StatusOr<FieldTensor> normalized = Normalized(operation, x, AxesFrom(2, x.rank()));
+  if (!normalized.ok()) return normalized;
+  return ScaledChannels(operation, *normalized);
+}
+
+absl::StatusOr<FieldTensor> EvaluateGroupNormalization(const Operation& operation) {
+  FieldTensor grouped = operation.input(0);
+  const int64_t groups = operation.attributes.GetInt("num_groups", 1);
+  const int64_t elements = NumElements(Ints(grouped.dims.begin() + 1, grouped.dims.end()));
+  grouped.dims = {grouped.dims[0], groups, elements / groups};
+  absl::StatusOr<FieldTensor> normalized = Normalized(operation, grouped, {2});
+  if (!normalized.ok()) return normalized;
+  normalized->dims = operation.dims;
+  return ScaledChannels(operation, *normalized);
 }
 
 // x / sqrt(mean(x^2) + epsilon) scale.
@@ -216,6 +252,8 @@ std::span<const Definition> ReductionDefinitions() {
       {"GlobalMaxPool", EvaluateGlobalMaxPool},
       {"BatchNormalization", EvaluateBatchNormalization},
       {"LayerNormalization", EvaluateLayerNormalization},
+      {"InstanceNormalization", EvaluateInstanceNormalization},
+      {"GroupNormalization", EvaluateGroupNormalization},
       {"RMSNormalization", EvaluateRmsNormalization},
       {"Softmax", EvaluateSoftmax},
   };

@@ -41,5 +41,8 @@ Family RotaryFamily();
 Family QuantizedFamily();
 Family PickFamily();
 Family ShapeFamily();
+Family PartsFamily();
+Family LinearMapsFamily();
+Family EinsumFamily();
 
 }  // namespace quotient::rules

@@ -1,4 +1,4 @@
-// Resize, one axis after the other. Every pass sums at most two input rows per output row.
+// Resize, one axis after the other. Every pass sums at most four input rows per output row.
 
 #include <algorithm>
 #include <cstring>
@@ -16,52 +16,27 @@
 namespace quotient::kernels::cpu {
 namespace {
 
-// Output = (1 - weight) * input[first] + weight * input[second].
-struct Tap {
-  int64_t first = 0;
-  int64_t second = 0;
-  float weight = 0;
-};
-
 // Interpolates the middle axis of [outer, in, inner].
 struct Pass {
   int64_t outer = 1;
   int64_t in = 1;
   int64_t inner = 1;
-  std::vector<Tap> taps;
-  int64_t output_elements() const { return outer * static_cast<int64_t>(taps.size()) * inner; }
+  std::vector<ops::Sample> samples;
+  int64_t output_elements() const { return outer * static_cast<int64_t>(samples.size()) * inner; }
 };
 
-// The same samples as those of the reference evaluator (core/ops/resize.cc).
-std::vector<Tap> MakeTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
+// The nearest element as a sample of its own.
+std::vector<ops::Sample> NearestOf(const model::AttributeMap& attributes,
+                                   const ops::AxisGrid& grid) {
   const std::string transformation = ops::ResizeTransformation(attributes);
-  const bool nearest = attributes.GetString("mode", "nearest") == "nearest";
   const std::string rounding = attributes.GetString("nearest_mode", "round_prefer_floor");
-  const int64_t last = grid.in - 1;
-  std::vector<Tap> taps;
+  std::vector<ops::Sample> samples;
   for (int64_t i = 0; i < grid.out; ++i) {
-    if (nearest) {
-      const float x = ops::Coordinate<float>(transformation, grid, i);
-      const auto index = std::clamp<int64_t>(ops::RoundToIndex(rounding, x, grid.in), 0, last);
-      taps.push_back({index, index, 0});
-      continue;
-    }
-    const double inside = std::clamp(ops::Coordinate<double>(transformation, grid, i), 0.0,
-                                     static_cast<double>(last));
-    const auto first = static_cast<int64_t>(inside);
-    taps.push_back({first, std::min(first + 1, last),
-                    static_cast<float>(inside - static_cast<double>(first))});
+    const float x = ops::Coordinate<float>(transformation, grid, i);
+    const auto index = std::clamp<int64_t>(ops::RoundToIndex(rounding, x, grid.in), 0, grid.in - 1);
+    samples.push_back({.index = {index}, .weight = {1}, .taps = 1});
   }
-  return taps;
-}
-
-bool IsIdentity(const std::vector<Tap>& taps, int64_t in) {
-  if (static_cast<int64_t>(taps.size()) != in) return false;
-  for (int64_t i = 0; i < in; ++i) {
-    const Tap& tap = taps[static_cast<size_t>(i)];
-    if (tap.first != i || tap.weight != 0) return false;
-  }
-  return true;
+  return samples;
 }
 
 // One pass for each axis that changes. Axes that shrink come first, so that intermediates stay
@@ -77,11 +52,14 @@ std::vector<Pass> MakePasses(const KernelSpec& spec, const std::vector<ops::Axis
   };
   std::stable_sort(places.begin(), places.end(),
                    [&](size_t a, size_t b) { return growth(a) < growth(b); });
+  const bool nearest = spec.attributes.GetString("mode", "nearest") == "nearest";
   std::vector<Pass> passes;
   for (const size_t place : places) {
     const int axis = order[place];
-    Pass pass{.in = now[axis], .taps = MakeTaps(spec.attributes, grids[axis])};
-    if (IsIdentity(pass.taps, pass.in)) continue;
+    Pass pass{.in = now[axis],
+              .samples = nearest ? NearestOf(spec.attributes, grids[axis])
+                                 : ops::SamplesOf(spec.attributes, grids[axis])};
+    if (ops::IsIdentity(pass.samples, pass.in)) continue;
     for (size_t k = 0; k < order.size(); ++k) {
       if (k != place) (k < place ? pass.outer : pass.inner) *= now[order[k]];
     }
@@ -114,22 +92,34 @@ class ResizeKernel : public PlainKernel {
 
  private:
   void RunPass(const Pass& pass, const float* from, float* to) const {
-    const auto count = static_cast<int64_t>(pass.taps.size());
+    const auto count = static_cast<int64_t>(pass.samples.size());
     const int64_t grain = std::max<int64_t>(1, (1 << 13) / pass.inner);
     ParallelRanges(pass.outer * count, grain, spec_.threads, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const Tap& tap = pass.taps[row % count];
         const float* block = from + row / count * pass.in * pass.inner;
-        const float* a = block + tap.first * pass.inner;
-        float* out = to + row * pass.inner;
-        if (tap.weight == 0) {
-          std::memcpy(out, a, static_cast<size_t>(pass.inner) * sizeof(float));
-          continue;
-        }
-        const float* b = block + tap.second * pass.inner;
-        for (int64_t k = 0; k < pass.inner; ++k) out[k] = a[k] + tap.weight * (b[k] - a[k]);
+        Interpolate(pass.samples[row % count], block, pass.inner, to + row * pass.inner);
       }
     });
+  }
+
+  // Writes the sum of rows of `block`, which have so many elements.
+  static void Interpolate(const ops::Sample& sample, const float* block, int64_t elements,
+                          float* out) {
+    const auto row = [&](int tap) { return block + sample.index[tap] * elements; };
+    const auto weight = [&](int tap) { return static_cast<float>(sample.weight[tap]); };
+    const float *a = row(0), *b = row(1);
+    if (sample.taps <= 2 && weight(0) == 1) {
+      std::memcpy(out, a, static_cast<size_t>(elements) * sizeof(float));
+    } else if (sample.taps == 2) {
+      const float w = weight(1);
+      for (int64_t k = 0; k < elements; ++k) out[k] = a[k] + w * (b[k] - a[k]);
+    } else {
+      const float *c = row(2), *d = row(3);
+      const float v = weight(0), w = weight(1), x = weight(2), y = weight(3);
+      for (int64_t k = 0; k < elements; ++k) {
+        out[k] = v * a[k] + w * b[k] + x * c[k] + y * d[k];
+      }
+    }
   }
 
   const std::vector<Pass> passes_;

@@ -59,14 +59,14 @@ class Net:
                        self.weight([filters], 0.1), kernel_shape=[kernel] * axes, group=1,
                        dilations=[dilation] * axes, strides=[stride] * axes, pads=pads)
 
-    def save(self, path, inputs, output, shape):
+    def save(self, path, inputs, output, shape, opset=OPSET):
         def value(name, dims):
             return helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
 
         graph = helper.make_graph(self.nodes, path.stem,
                                   [value(name, dims) for name, dims in inputs.items()],
                                   [value(output, shape)], self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)],
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
                                   ir_version=8)
         onnx.checker.check_model(model)
         onnx.save(model, path)

@@ -40,7 +40,8 @@ TEST(OpaqueTypesTest, FollowFromTheOperands) {
   EXPECT_EQ(Behind("y, i = TopK <axis = 1> (x, k)", "int64[1] k = {2}"), "float32[N,2,H,6]");
   EXPECT_EQ(Behind("y = GlobalLpPool (x)"), "float32[N,4,1,1]");
   EXPECT_EQ(Behind("y = Hardmax (x)"), "float32[N,4,H,6]");
-  EXPECT_EQ(Behind("y = Resize <mode = \"cubic\"> (x, , s)", "float[4] s = {1, 1, 2, 2}"),
+  EXPECT_EQ(Behind("y = Resize <mode = \"linear\", antialias = 1> (x, , s)",
+                   "float[4] s = {1, 1, 2, 2}", 18),
             "float32[?y.0,4,?y.2,12]");
 }
 
@@ -69,11 +70,12 @@ TEST(OpaqueTypesTest, SizesThatDependOnDataEqualNothing) {
 
 TEST(OpaqueTypesTest, WhatOnnxRuntimeDoesOtherwiseIsNotAsked) {
   // 6 times 0.7 as a float is 4.2 here and there; 10 times 0.7 is 6 here and 7 there.
-  EXPECT_EQ(Behind("y = Resize <mode = \"cubic\"> (x, , s)", "float[4] s = {1, 1, 1, 0.7}"),
+  EXPECT_EQ(Behind("y = Resize <mode = \"linear\", antialias = 1> (x, , s)",
+                   "float[4] s = {1, 1, 1, 0.7}", 18),
             "float32[*]");
-  EXPECT_EQ(Behind("y = Resize <mode = \"cubic\", coordinate_transformation_mode = "
+  EXPECT_EQ(Behind("y = Resize <mode = \"linear\", antialias = 1, coordinate_transformation_mode = "
                    "\"tf_crop_and_resize\"> (x, r, s)",
-                   "float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}, float[4] s = {1, 1, 2, 2}"),
+                   "float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}, float[4] s = {1, 1, 2, 2}", 18),
             "float32[*]");
   EXPECT_EQ(Behind("y = LpPool <kernel_shape = [2, 2], ceil_mode = 1> (x)", "", 18), "float32[*]");
 }
@@ -83,8 +85,8 @@ TEST(OpaqueTypesTest, ScalesOfNoExtentAreNotAsked) {
   for (const char* scale : {"1e30", "-1e30", "inf", "nan"}) {
     SCOPED_TRACE(scale);
     ::onnx::ModelProto proto =
-        ModelAtOpset(17, R"(g (float[N,4,H,6] x) => (float y) <float[4] s = {1, 1, 2, 2}>
-               { y = Resize <mode = "cubic"> (x, , s) })");
+        ModelAtOpset(18, R"(g (float[N,4,H,6] x) => (float y) <float[4] s = {1, 1, 2, 2}>
+               { y = Resize <mode = "linear", antialias = 1> (x, , s) })");
     proto.mutable_graph()->mutable_initializer(0)->set_float_data(3, std::stof(scale));
     EXPECT_EQ(TypesOf(proto, {"y"})[0], "float32[*]");
   }

@@ -137,6 +137,22 @@ def block_normalization(r):
     return Drawn(inputs, {}, {"axis": axis, "epsilon": epsilon})
 
 
+@draws("Einsum")
+def einsum(r):
+    dtype = r.dtype()
+    r.is_special = r.is_special and not is_float(dtype)
+    labels = "abcdef"[:r.int(1, 5)]
+    sizes = {label: r.dim(0) for label in labels}  # ONNX Runtime divides by a size of 0
+    places = [[label for label in labels if r.chance(0.6)] for _ in range(2)]
+    output = [label for label in labels if any(label in place for place in places) and r.chance(0.6)]
+    for place in places + [output]:
+        place.sort(key=lambda _: r.int(0, 1 << 30))
+    implicit = r.chance(0.2)
+    equation = ",".join("".join(place) for place in places) + ("" if implicit else "->" + "".join(output))
+    inputs = [r.values(dtype, [1 if r.chance(0.1) else sizes[label] for label in place]) for place in places]
+    return Drawn(inputs, {}, {"equation": equation})
+
+
 @draws("Attention")
 def attention(r):
     r.is_special = False

@@ -1,5 +1,6 @@
-// Resize: for each axis, tables hold the two input elements around each output and the weight of
-// the second. A thread computes one output, or adjacent ones along an axis that keeps its size.
+// Resize, not cubic: for each axis, tables hold the two input elements around each output and the
+// weight of the second. A thread computes one output, or adjacent ones along an axis that keeps its
+// size.
 
 #include <algorithm>
 #include <numeric>
@@ -32,27 +33,27 @@ struct Taps {
   }
 };
 
-// The same samples as those of the reference evaluator (core/ops/resize.cc).
-Taps MakeTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
+Taps NearestTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
   const std::string transformation = ops::ResizeTransformation(attributes);
-  const bool nearest = attributes.GetString("mode", "nearest") == "nearest";
   const std::string rounding = attributes.GetString("nearest_mode", "round_prefer_floor");
-  const int64_t last = grid.in - 1;
   Taps taps;
   for (int64_t i = 0; i < grid.out; ++i) {
-    if (nearest) {
-      const float x = ops::Coordinate<float>(transformation, grid, i);
-      taps.first.push_back(std::clamp<int64_t>(ops::RoundToIndex(rounding, x, grid.in), 0, last));
-      taps.second.push_back(taps.first.back());
-      taps.weight.push_back(0);
-      continue;
-    }
-    const double inside = std::clamp(ops::Coordinate<double>(transformation, grid, i), 0.0,
-                                     static_cast<double>(last));
-    const auto first = static_cast<int64_t>(inside);
-    taps.first.push_back(first);
-    taps.second.push_back(std::min(first + 1, last));
-    taps.weight.push_back(static_cast<float>(inside - static_cast<double>(first)));
+    const float x = ops::Coordinate<float>(transformation, grid, i);
+    taps.first.push_back(
+        std::clamp<int64_t>(ops::RoundToIndex(rounding, x, grid.in), 0, grid.in - 1));
+  }
+  taps.second = taps.first;
+  taps.weight.assign(taps.first.size(), 0);
+  return taps;
+}
+
+Taps MakeTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
+  if (attributes.GetString("mode", "nearest") == "nearest") return NearestTaps(attributes, grid);
+  Taps taps;
+  for (const ops::Sample& sample : ops::SamplesOf(attributes, grid)) {
+    taps.first.push_back(sample.index[0]);
+    taps.second.push_back(sample.index[1]);
+    taps.weight.push_back(static_cast<float>(sample.weight[1]));
   }
   return taps;
 }
@@ -176,6 +177,7 @@ std::optional<Program> MakeResizeProgram(const KernelSpec& spec) {
       (!nearest && !IsSingleFloat(input.type.dtype)) || input.layout != spec.outputs[0].layout) {
     return std::nullopt;
   }
+  if (spec.attributes.GetString("mode", "nearest") == "cubic") return std::nullopt;
   // This transformation gives samples outside the input a value of their own.
   if (ops::ResizeTransformation(spec.attributes) == "tf_crop_and_resize") return std::nullopt;
   const auto grids = ops::GridsOf(spec.attributes, input.type.dims());

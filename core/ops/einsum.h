@@ -1,0 +1,25 @@
+#pragma once
+
+// The equation of an Einsum of two operands (ONNX operator specification, Einsum-12).
+
+#include <optional>
+#include <string>
+
+#include "core/model/attribute.h"
+
+namespace quotient::ops {
+
+// The label of each axis. Axes of one label have one size, or are broadcast to it; a label that the
+// output lacks is summed over.
+struct EinsumLabels {
+  std::string left;
+  std::string right;
+  std::string output;
+};
+
+// Returns nullopt for an equation that is not of this kind: with another number of operands, an
+// ellipsis, a label twice in one place or in the output alone, or without an arrow although there
+// are capital letters, whose order is then not known. Spaces do not count.
+std::optional<EinsumLabels> ReadEinsum(const model::AttributeMap& attributes);
+
+}  // namespace quotient::ops

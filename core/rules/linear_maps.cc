@@ -1,0 +1,115 @@
+// Rules that write a linear operator of fixed sizes as products with constants. Runtimes multiply
+// matrices faster than they do most other things, even if many elements of one are zero.
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/ops/resize_grid.h"
+#include "core/rules/family.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr char kText[] = R"(
+# Resize(x) = (H x) W along the last two axes, linear or cubic; H and W have the weights of samples
+resize-product: ?z = Resize[?r](?x) => resize_product(?r, ?x, ?z) if smooth(?z)
+)";
+
+// A constant of more elements makes models large, and products with it slow.
+constexpr int64_t kMostElements = int64_t{1} << 20;
+
+// An axis whose size or samples change, as a matrix.
+struct ResizedAxis {
+  int64_t in;
+  int64_t out;
+  std::vector<double> weights;  // [out, in]
+
+  double growth() const { return static_cast<double>(out) / static_cast<double>(in); }
+};
+
+// Nullopt if the samples are the elements. An axis that has no matrix has no weights.
+std::optional<ResizedAxis> ReadAxis(const AttributeMap& attributes, const ops::AxisGrid& grid) {
+  ResizedAxis axis{grid.in, grid.out, {}};
+  // Both sizes are less than 2^40 (core/onnx/limits.h), and the first test keeps the product small.
+  if (grid.in > kMostElements || grid.out > kMostElements || grid.in * grid.out > kMostElements ||
+      grid.in < 1 || grid.out < 1) {
+    return axis;
+  }
+  const std::vector<ops::Sample> samples = ops::SamplesOf(attributes, grid);
+  if (ops::IsIdentity(samples, grid.in)) return std::nullopt;
+  std::vector<double> weights(static_cast<size_t>(grid.in * grid.out), 0);
+  for (int64_t i = 0; i < grid.out; ++i) {
+    const ops::Sample& sample = samples[i];
+    if (sample.is_outside) return axis;  // The value there is no element of the input.
+    for (int tap = 0; tap < sample.taps; ++tap) {
+      weights[i * grid.in + sample.index[tap]] += sample.weight[tap];
+    }
+  }
+  axis.weights = std::move(weights);
+  return axis;
+}
+
+ClassId Matrix(Terms& terms, const ResizedAxis& axis) {
+  return terms.Constant(model::DType::kFloat32, {axis.out, axis.in}, std::span(axis.weights));
+}
+ClassId Rows(Terms& terms, const ResizedAxis& axis, ClassId x) {
+  return terms.Op("MatMul", {Matrix(terms, axis), x});
+}
+ClassId Columns(Terms& terms, const ResizedAxis& axis, ClassId x) {
+  return terms.Op("MatMul", {x, terms.Transpose(Matrix(terms, axis), {1, 0})});
+}
+
+// Whether both types have the same sizes but for the last two.
+bool SameBatches(const TensorType& x, const TensorType& z) {
+  if (!x.has_rank() || !z.has_rank() || x.rank() != z.rank() || x.rank() < 2) return false;
+  for (int axis = 0; axis + 2 < x.rank(); ++axis) {
+    if (!(x.dim(axis) == z.dim(axis))) return false;
+  }
+  return true;
+}
+
+// The grids of all axes if only the last two change, whose sizes are numbers, and there is
+// something to interpolate.
+std::optional<std::vector<ops::AxisGrid>> ReadGrids(const AttributeMap& attributes,
+                                                    const TensorType& x, const TensorType& z) {
+  if (x.dtype != model::DType::kFloat32 || !SameBatches(x, z) || !NumberAt(x, -1) ||
+      !NumberAt(x, -2) || attributes.GetString("mode", "nearest") == "nearest") {
+    return std::nullopt;
+  }
+  Ints dims;  // Any number may stand for a symbol that is not resized.
+  for (const model::Dim& dim : *x.shape) dims.push_back(dim.is_number() ? dim.number() : 1);
+  const auto grids = ops::GridsOf(attributes, dims);
+  if (!grids.ok() || !grids->has_value()) return std::nullopt;
+  for (int axis = 0; axis + 2 < x.rank(); ++axis) {
+    const ops::AxisGrid& grid = (**grids)[axis];
+    if (grid.scale != 1 || ReadAxis(attributes, grid)) return std::nullopt;
+  }
+  return **grids;
+}
+
+// args: r, x, z
+ClassId ResizeProduct(Terms& terms, std::span<const Binding> args) {
+  const AttributeMap& attributes = terms.word(args[0].op).attributes;
+  ClassId x = args[1].id;
+  const auto grids = ReadGrids(attributes, terms.type(x), terms.type(args[2].id));
+  if (!grids) return ClassId();
+  const auto rows = ReadAxis(attributes, grids->end()[-2]);
+  const auto columns = ReadAxis(attributes, grids->back());
+  if ((rows && rows->weights.empty()) || (columns && columns->weights.empty())) return ClassId();
+  // What shrinks most goes first.
+  const bool rows_first = rows && columns && rows->growth() < columns->growth();
+  if (rows_first) x = Rows(terms, *rows, x);
+  if (columns) x = Columns(terms, *columns, x);
+  if (rows && !rows_first) x = Rows(terms, *rows, x);
+  return x;
+}
+
+void AddWords(Words& words) { words.Term("resize_product", "occ", ResizeProduct); }
+
+}  // namespace
+
+Family LinearMapsFamily() { return {"linear-maps", kText, AddWords, nullptr}; }
+
+}  // namespace quotient::rules

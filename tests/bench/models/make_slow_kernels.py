@@ -1,0 +1,79 @@
+"""Makes a small model with random weights for each operator that ONNX Runtime has a slow kernel for.
+
+usage: make_slow_kernels.py OUT
+
+    cubic.onnx, linear.onnx  a Resize between two Convs, and behind one as in segmentation networks
+    mish.onnx, prelu.onnx    between two Convs; Mish as exporters write it before opset 18
+    group_norm.onnx          GroupNormalization of opset 21 between two Convs
+    einsum.onnx              scores of attention, projections and products all as Einsum
+    dfl.onnx                 the head of YOLOv8: Softmax along an axis in the middle, and a Conv of it
+"""
+
+import argparse
+import pathlib
+
+import numpy as np
+
+from make_models import Net
+
+
+def between_convs(path, seed, middle, opset=18, side=56):
+    """`middle` gets the net, a value of 32 channels and their number, and returns a value and its side."""
+    net = Net(seed)
+    x, after = middle(net, net.conv("x", 32, 32, 3), 32)
+    net.save(path, {"x": [1, 32, side, side]}, net.conv(x, 32, 16, 3), [1, 16, after, after], opset)
+
+
+def cubic(net, x, channels):
+    return net.op("Resize", x, "", "", net.ints(1, channels, 56, 56), mode="cubic"), 56
+
+
+def mish(net, x, _):
+    return net.op("Mul", x, net.op("Tanh", net.op("Softplus", x))), 56
+
+
+def prelu(net, x, channels):
+    return net.op("PRelu", x, net.floats(net.random.uniform(0.1, 0.4, (channels, 1, 1)))), 56
+
+
+def group_norm(net, x, channels):
+    return net.op("GroupNormalization", x, net.scales([channels]), net.weight([channels], 0.1), num_groups=8), 56
+
+
+def linear(path):
+    net = Net(seed=5)
+    x = net.conv("x", 32, 21, 3)
+    x = net.op("Resize", x, "", "", net.ints(1, 21, 224, 224), mode="linear")
+    net.save(path, {"x": [1, 32, 28, 28]}, net.op("Sigmoid", x), [1, 21, 224, 224], 18)
+
+
+def einsum(path):
+    net = Net(seed=6)
+    parts = [net.op("Einsum", "x", net.weight([768, 12, 64], 768**-0.5), equation="bnd,dhe->bnhe") for _ in range(2)]
+    scores = net.op("Einsum", *parts, equation="bqhd,bkhd->bhqk")
+    net.save(path, {"x": [1, 197, 768]}, net.op("Softmax", scores, axis=-1), [1, 12, 197, 197], 18)
+
+
+def dfl(path):
+    net = Net(seed=7)
+    x = net.op("Transpose", net.op("Reshape", "x", net.ints(1, 4, 16, 8400)), perm=[0, 2, 1, 3])
+    x = net.op("Conv", net.op("Softmax", x, axis=1), net.floats(np.arange(16).reshape(1, 16, 1, 1)))
+    net.save(path, {"x": [1, 64, 8400]}, net.op("Reshape", x, net.ints(1, 4, 8400)), [1, 4, 8400], 18)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=pathlib.Path)
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    between_convs(out / "cubic.onnx", 1, cubic, side=28)
+    between_convs(out / "mish.onnx", 2, mish)
+    between_convs(out / "prelu.onnx", 3, prelu)
+    between_convs(out / "group_norm.onnx", 4, group_norm, opset=21)
+    linear(out / "linear.onnx")
+    einsum(out / "einsum.onnx")
+    dfl(out / "dfl.onnx")
+
+
+if __name__ == "__main__":
+    main()
