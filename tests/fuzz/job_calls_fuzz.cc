@@ -24,6 +24,8 @@
 #include "server/rpc/capabilities_service.h"
 #include "server/rpc/model_service.h"
 #include "server/rpc/optimizer_service.h"
+#include "server/rpc/stream_slots.h"
+#include "server/rpc/watch_stream.h"
 #include "tests/fuzz/message_mutator.h"
 #include "tests/fuzz/named_blobs.h"
 #include "tests/fuzz/rpc_checks.h"
@@ -166,8 +168,9 @@ class Server {
   }
 
   void Watch(const v1::WatchJobRequest& request) {
-    grpc::CallbackServerContext context;
-    watchers_.emplace_back(jobs_.WatchJob(&context, &request));
+    watchers_.emplace_back(request, [this](grpc::CallbackServerContext* context) {
+      return rpc::StartWatchStream(context, watches_, admission_, *store_, hub_);
+    });
   }
 
   void DoWork(const Work& work) {
@@ -227,12 +230,10 @@ class Server {
   jobs::Admission admission_;
   testing::FakeRunner runner_{&Blobs(), &Blobs()};
   // Slots for all: a stream that loses its slot is cancelled by gRPC, which is not there.
-  rpc::OptimizerService jobs_{{.count = kMostSteps + 1, .per_peer = kMostSteps + 1},
-                              &admission_,
-                              store_.get(),
-                              &hub_,
-                              &runner_,
-                              &clock_};
+  rpc::StreamSlots watches_{
+      {.count = kMostSteps + 1, .per_peer = kMostSteps + 1}, "watches", &clock_};
+  rpc::OptimizerService jobs_{
+      {}, &admission_, store_.get(), &hub_, &runner_, &clock_, [] { return std::string(); }};
   rpc::ModelService models_{&admission_, &runner_, &clock_};
   rpc::CapabilitiesService capabilities_{v1::Capabilities()};
   const bool observes_ = (ledger_.AddObserver(&hub_), true);

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "quotient/v1/optimizer.pb.h"
 #include "tests/fuzz/rpc_checks.h"
 
@@ -14,10 +15,18 @@ namespace quotient::testing {
 
 // Takes the place of gRPC between a stream and its client. One thread. Ends the stream, as a client
 // that is gone, when it is destroyed.
-class WatchClient : public grpc::ServerCallbackWriter<v1::WatchJobResponse> {
+class WatchClient
+    : public grpc::ServerCallbackReaderWriter<v1::WatchJobRequest, v1::WatchJobResponse> {
  public:
-  explicit WatchClient(grpc::ServerWriteReactor<v1::WatchJobResponse>* stream) : stream_(stream) {
-    BindReactor(stream);
+  using Stream = grpc::ServerBidiReactor<v1::WatchJobRequest, v1::WatchJobResponse>;
+
+  WatchClient(const v1::WatchJobRequest& request,
+              absl::FunctionRef<Stream*(grpc::CallbackServerContext*)> start)
+      : stream_(start(&context_)) {
+    BindReactor(stream_);
+    Check(wanted_ != nullptr, "a stream reads its request");
+    *wanted_ = request;
+    stream_->OnReadDone(/*ok=*/true);
     Read();
   }
 
@@ -43,6 +52,10 @@ class WatchClient : public grpc::ServerCallbackWriter<v1::WatchJobResponse> {
     finished_ = true;
   }
   void SendInitialMetadata() override {}
+  void Read(v1::WatchJobRequest* request) override {
+    Check(wanted_ == nullptr, "a stream reads one request");
+    wanted_ = request;
+  }
   void Write(const v1::WatchJobResponse* message, grpc::WriteOptions /*options*/) override {
     Check(pending_ == nullptr && !finished_, "a stream writes one message at a time");
     pending_ = message;
@@ -66,7 +79,9 @@ class WatchClient : public grpc::ServerCallbackWriter<v1::WatchJobResponse> {
   grpc::internal::ServerReactor* reactor() override { return stream_; }
   void CallOnDone() override {}
 
-  grpc::ServerWriteReactor<v1::WatchJobResponse>* const stream_;
+  grpc::CallbackServerContext context_;
+  Stream* const stream_;
+  v1::WatchJobRequest* wanted_ = nullptr;
   const v1::WatchJobResponse* pending_ = nullptr;
   bool finished_ = false;
   bool has_snapshot_ = false;
