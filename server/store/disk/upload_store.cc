@@ -216,19 +216,29 @@ absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob,
   QUOTIENT_RETURN_IF_ERROR(blobs_.CheckRoom(blob.size_bytes));
   const std::string new_id = os::RandomId();
   const UploadState state{.blob = blob, .client = std::string(client)};
-  if (sent_ != nullptr) {
-    QUOTIENT_RETURN_IF_ERROR(sent_->CheckQuota(blob, client, table_.BytesOf(client)));
-  }
+  QUOTIENT_RETURN_IF_ERROR(CheckQuota(state));
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t room_bytes, blobs_.RoomBytes());
   QUOTIENT_ASSIGN_OR_RETURN(const std::string id, table_.Reserve(new_id, state, room_bytes));
   if (id == new_id) {
-    if (absl::Status created = CreateFiles(id, state); !created.ok()) {
+    if (absl::Status begun = Begin(id, state); !begun.ok()) {
       Remove(id);
-      return created;
+      return begun;
     }
   }
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t committed, CommittedOffset(id));
   return jobs::UploadTicket{.upload_id = id, .committed_offset = committed};
+}
+
+absl::Status DiskUploadStore::CheckQuota(const UploadState& state) const {
+  if (sent_ == nullptr) return absl::OkStatus();
+  return sent_->CheckQuota(state.blob, state.client, table_.BytesOf(state.client, state.blob));
+}
+
+absl::Status DiskUploadStore::Begin(const std::string& id, const UploadState& state) const {
+  // Calls that came at the same time may have passed the first check together, and now see each
+  // other.
+  QUOTIENT_RETURN_IF_ERROR(CheckQuota(state));
+  return CreateFiles(id, state);
 }
 
 absl::Status DiskUploadStore::CreateFiles(const std::string& id, const UploadState& state) const {

@@ -66,6 +66,10 @@ class DiskUploadStore : public jobs::UploadStore {
         sent_(sent) {}
   // The ids of all uploads, by their state files.
   absl::StatusOr<std::vector<std::string>> Ids() const;
+  // QUOTA_BYTES if the client would have too much with this upload.
+  absl::Status CheckQuota(const UploadState& state) const;
+  // Makes what is reserved under this id an upload, if the client may have it.
+  absl::Status Begin(const std::string& id, const UploadState& state) const;
   absl::Status CreateFiles(const std::string& id, const UploadState& state) const;
   absl::StatusOr<std::string> PathOf(absl::string_view upload_id) const;
   std::shared_ptr<Turn> TurnOf(absl::string_view upload_id);

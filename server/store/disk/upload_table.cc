@@ -1,5 +1,8 @@
 #include "server/store/disk/upload_table.h"
 
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -7,7 +10,8 @@
 namespace quotient::store {
 namespace {
 
-// What one client may have of the room that others have not reserved, in quarters.
+// What a client with several uploads may have of the room that others have not reserved, in
+// quarters.
 constexpr int64_t kQuartersOfClient = 3;
 
 absl::Status TooMany(Reason reason, absl::string_view what) {
@@ -79,21 +83,34 @@ absl::Status UploadTable::CheckLimits(const UploadState& state) const {
 absl::Status UploadTable::CheckRoom(const UploadState& state, int64_t room_bytes) const {
   int64_t own = state.blob.size_bytes - state.committed;
   int64_t others = 0;
+  bool is_only = true;
   for (const auto& [id, upload] : uploads_) {
-    (upload.state.client == state.client ? own : others) += upload.reserved_bytes();
+    const bool is_own = upload.state.client == state.client;
+    (is_own ? own : others) += upload.reserved_bytes();
+    if (is_own) is_only = false;
   }
-  const auto share = [](int64_t bytes) { return bytes / 4 * kQuartersOfClient; };
-  if (own <= share(room_bytes - others)) return absl::OkStatus();
-  if (own <= share(room_bytes)) {
+  // A file that is large for this disk can only be sent if it may have more than a share.
+  const auto most = [&](int64_t bytes) {
+    const int64_t share = bytes / 4 * kQuartersOfClient;
+    return is_only ? std::max(share, bytes - limits_.rest_bytes) : share;
+  };
+  if (own <= most(room_bytes - others)) return absl::OkStatus();
+  if (own <= most(room_bytes)) {
     return TooMany(Reason::kQueueFull,
                    absl::StrCat("uploads of other clients have reserved ", others, " of the ",
                                 room_bytes, " bytes that the server's disk has for uploads"));
+  }
+  if (is_only) {
+    return MakeError(
+        Reason::kStorageDown,
+        absl::StrCat("the server's disk has ", room_bytes, " bytes for uploads, of which one may ",
+                     "have ", most(room_bytes), "; this one needs ", own));
   }
   return MakeError(
       Reason::kQuotaCalls,
       absl::StrCat("the uploads of this client would reserve ", own, " of the ", room_bytes,
                    " bytes that the server's disk has for uploads; one client may have ",
-                   share(room_bytes)));
+                   most(room_bytes)));
 }
 
 int64_t UploadTable::ReservedBytes() const {
@@ -132,11 +149,13 @@ jobs::UploadLoad UploadTable::Load() const {
   return {static_cast<int>(uploads_.size()), ReservedBytes()};
 }
 
-int64_t UploadTable::BytesOf(absl::string_view client) const {
+int64_t UploadTable::BytesOf(absl::string_view client, const BlobId& except) const {
   absl::MutexLock lock(&mutex_);
+  absl::flat_hash_set<Digest> seen = {except.digest};
   int64_t bytes = 0;
   for (const auto& [id, upload] : uploads_) {
-    if (upload.state.client == client) bytes += upload.state.blob.size_bytes;
+    const BlobId& blob = upload.state.blob;
+    if (upload.state.client == client && seen.insert(blob.digest).second) bytes += blob.size_bytes;
   }
   return bytes;
 }

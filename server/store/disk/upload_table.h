@@ -3,7 +3,7 @@
 // The uploads in progress: what they still need of the disk, and whose they are. An upload reserves
 // what it has announced and not yet written, so that all that were begun can also end, and no
 // client can take all uploads or all of the disk: of the room that others have not reserved, it may
-// have three quarters.
+// have three quarters, or with a single upload all but a rest.
 
 #include <cstdint>
 #include <optional>
@@ -30,6 +30,8 @@ struct UploadLimits {
   int64_t idle_ms = 10'000;
   // What one client's uploads may reserve together.
   int64_t max_bytes_per_client = int64_t{64} << 30;
+  // What a client's only upload leaves of the room to others, if it takes more than three quarters.
+  int64_t rest_bytes = int64_t{256} << 20;
 };
 
 // Thread-safe.
@@ -42,7 +44,8 @@ class UploadTable {
   void Restore(const std::string& id, const UploadState& state) ABSL_LOCKS_EXCLUDED(mutex_);
   // Reserves room for an upload under this id, of the `room_bytes` that all uploads may take.
   // Returns the id, or that of an upload of the same client and blob that is idle. Errors:
-  // QUOTA_CALLS if the client has or would have too much, and QUEUE_FULL if others have.
+  // QUOTA_CALLS if the client has or would have too much, QUEUE_FULL if others have, and
+  // STORAGE_DOWN if the upload has no room even by itself.
   absl::StatusOr<std::string> Reserve(const std::string& id, const UploadState& state,
                                       int64_t room_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // So many bytes are on the disk and need not be reserved any more.
@@ -56,8 +59,8 @@ class UploadTable {
   bool HasWriter(absl::string_view id) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   jobs::UploadLoad Load() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The sizes of all blobs that the client is sending.
-  int64_t BytesOf(absl::string_view client) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The sizes of all blobs that the client is sending but `except`, each of them once.
+  int64_t BytesOf(absl::string_view client, const BlobId& except) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Upload {
@@ -69,7 +72,8 @@ class UploadTable {
   // Returns QUOTA_CALLS if one more upload would be too many of its client, and QUEUE_FULL if it
   // would be in all.
   absl::Status CheckLimits(const UploadState& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns one of the two if there is no room, by whose reservations it is taken.
+  // Returns one of the two if there is no room, by whose reservations it is taken, or STORAGE_DOWN
+  // if it is taken by none.
   absl::Status CheckRoom(const UploadState& state, int64_t room_bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // An upload of the same client and blob that may be given out again, if there are too many.

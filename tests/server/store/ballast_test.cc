@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/support/status_matchers.h"
@@ -42,6 +43,15 @@ TEST_F(BallastTest, IsGivenUpOnAFullDiskAndMadeAnewLater) {
   Tend(0);
   EXPECT_FALSE(std::filesystem::exists(path_));
   Tend(INT64_MAX / 2);
+  EXPECT_GE(Takes(), kBallastBytes);
+}
+
+// A crash between making the file and giving it its size leaves that.
+TEST_F(BallastTest, IsMadeAnewIfItTakesNothing) {
+  std::ofstream(path_).close();
+  Tend(kMinFree + 2 * kBallastBytes - 1);
+  EXPECT_EQ(Takes(), 0);
+  Tend(kMinFree + 2 * kBallastBytes);
   EXPECT_GE(Takes(), kBallastBytes);
 }
 

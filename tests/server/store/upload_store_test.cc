@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "server/store/disk/blob_store.h"
 #include "tests/server/support/fake_clock.h"
+#include "tests/server/support/faulty_stores.h"
 #include "tests/server/support/made_blobs.h"
 #include "tests/server/support/memory_job_store.h"
 #include "tests/support/status_matchers.h"
@@ -22,6 +24,23 @@ namespace {
 using testing::HasReason;
 using testing::StatusIs;
 using testing::TempDir;
+
+// Calls `meanwhile` once, while somebody asks what a client has.
+class StoreWithACallMeanwhile : public testing::FaultyJobStore {
+ public:
+  explicit StoreWithACallMeanwhile(std::unique_ptr<jobs::JobStore> store)
+      : FaultyJobStore(std::move(store), &none_) {}
+
+  absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
+    if (meanwhile) std::exchange(meanwhile, nullptr)();
+    return FaultyJobStore::BytesOf(client);
+  }
+
+  std::function<void()> meanwhile;
+
+ private:
+  testing::Fault none_;
+};
 
 class UploadStoreTest : public ::testing::Test {
  protected:
@@ -281,6 +300,26 @@ TEST_F(UploadStoreTest, WhatAClientSendsAndHasSentCountsForItsQuota) {
   EXPECT_THAT(start("!", "a"), HasReason(Reason::kQuotaBytes));
   EXPECT_OK(start("!", "b"));
   EXPECT_TRUE(start("hello", "a")->done) << "what is there adds nothing";
+}
+
+TEST_F(UploadStoreTest, AnInterruptedUploadDoesNotCountAgainstItself) {
+  const auto jobs = NewMemoryJobStore(&clock_);
+  jobs::SentBlobs sent(blobs_.get(), jobs.get(), &clock_, /*max_bytes=*/9);
+  uploads_ =
+      *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &hash_turns_, &clock_, &sent);
+  for (int i = 0; i < 3; ++i) EXPECT_OK(uploads_->Start(BlobId::Of("hello"), "a"));
+  EXPECT_THAT(uploads_->Start(BlobId::Of("world"), "a"), HasReason(Reason::kQuotaBytes));
+  EXPECT_OK(uploads_->Start(BlobId::Of("four"), "a")) << "what is sent more than once counts once";
+}
+
+TEST_F(UploadStoreTest, UploadsThatAreBegunAtOnceDoNotPassTheQuotaTogether) {
+  StoreWithACallMeanwhile jobs(NewMemoryJobStore(&clock_));
+  jobs::SentBlobs sent(blobs_.get(), &jobs, &clock_, /*max_bytes=*/9);
+  uploads_ =
+      *DiskUploadStore::Open(dir_ / "uploads", blobs_.get(), {}, &hash_turns_, &clock_, &sent);
+  jobs.meanwhile = [&] { EXPECT_OK(uploads_->Start(BlobId::Of("world"), "a")); };
+  EXPECT_THAT(uploads_->Start(BlobId::Of("hello"), "a"), HasReason(Reason::kQuotaBytes));
+  EXPECT_EQ(uploads_->Load().open, 1) << "nothing of it is left";
 }
 
 TEST_F(UploadStoreTest, WhatAnEarlierProcessBeganIsOfItsClient) {

@@ -27,7 +27,8 @@ class UploadTableTest : public ::testing::Test {
                       .max_open_per_client = 3,
                       .max_open_per_blob = 2,
                       .idle_ms = 100,
-                      .max_bytes_per_client = 500},
+                      .max_bytes_per_client = 500,
+                      .rest_bytes = 100},
                      &clock_};
 };
 
@@ -43,11 +44,15 @@ TEST_F(UploadTableTest, WhatIsReservedIsNotThereForOthers) {
 }
 
 TEST_F(UploadTableTest, OneClientCannotReserveAllRoom) {
-  EXPECT_THAT(Reserve("greedy", "x", 900),
-              HasReason(Reason::kQuotaCalls, AllOf(HasSubstr("this client would reserve 900 of"),
-                                                   HasSubstr("may have 750"))));
-  ASSERT_OK(Reserve("greedy", "x", 700));
-  EXPECT_THAT(Reserve("greedy", "y", 100), HasReason(Reason::kQuotaCalls));
+  EXPECT_THAT(Reserve("greedy", "x", 901),
+              HasReason(Reason::kStorageDown,
+                        AllOf(HasSubstr("1000 bytes for uploads, of which one may have 900"),
+                              HasSubstr("needs 901"))));
+  free_bytes_ = 500;
+  ASSERT_OK(Reserve("greedy", "x", 200));
+  EXPECT_THAT(Reserve("greedy", "y", 200),
+              HasReason(Reason::kQuotaCalls, AllOf(HasSubstr("this client would reserve 400 of"),
+                                                   HasSubstr("may have 375"))));
   EXPECT_OK(Reserve("other", "y", 100));
 }
 
@@ -77,7 +82,32 @@ TEST_F(UploadTableTest, TheBytesOfOneClientAreLimited) {
   EXPECT_OK(Reserve("a", "y", 200));
 }
 
-TEST_F(UploadTableTest, ASingleBlobMayBeLargerThanThat) { EXPECT_OK(Reserve("a", "x", 700)); }
+TEST_F(UploadTableTest, ASingleBlobMayBeLargerThanThat) {
+  ASSERT_OK(Reserve("a", "x", 900));
+  EXPECT_THAT(Reserve("a", "y", 10), HasReason(Reason::kQuotaCalls));
+  EXPECT_OK(Reserve("b", "y", 75));
+}
+
+TEST_F(UploadTableTest, ASingleBlobWaitsForWhatOthersHaveReserved) {
+  ASSERT_OK(Reserve("b", "y", 10));
+  EXPECT_THAT(Reserve("a", "x", 900), HasReason(Reason::kQueueFull));
+  EXPECT_OK(Reserve("a", "x", 890));
+}
+
+TEST_F(UploadTableTest, OnADiskWithoutTheRestASingleBlobStillHasItsShare) {
+  free_bytes_ = 80;
+  EXPECT_OK(Reserve("a", "x", 60));
+  table_.Remove("id1");
+  EXPECT_THAT(Reserve("a", "x", 61), HasReason(Reason::kStorageDown));
+}
+
+TEST_F(UploadTableTest, TheBytesOfAClientHaveEachOfItsBlobsOnce) {
+  for (int i = 0; i < 2; ++i) ASSERT_OK(Reserve("a", "x", 20));
+  ASSERT_OK(Reserve("a", "y", 10));
+  ASSERT_OK(Reserve("b", "z", 40));
+  EXPECT_EQ(table_.BytesOf("a", BlobId::Of("none")), 30);
+  EXPECT_EQ(table_.BytesOf("a", {Digest::Of("x"), 20}), 10);
+}
 
 TEST_F(UploadTableTest, UploadsOfOneBlobAreGivenOutAgain) {
   const std::string first = *Reserve("a", "x"), second = *Reserve("a", "x");
