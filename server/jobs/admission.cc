@@ -83,7 +83,9 @@ absl::StatusOr<Admitted> Admission::TrySubmit(const SubmitRequest& request) {
   QUOTIENT_RETURN_IF_ERROR(CheckName("request_id", request.request_id));
   QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec));
   const absl::StatusOr<Job> job = NewJob(request);
-  // Blobs are looked at before the ledger is locked, since nobody else should wait for the disk.
+  // Blobs of results are read before the ledger is locked, since that may take long. With it
+  // locked, those of a new job are only looked up, so that a request that is refused keeps none of
+  // them.
   if (job.ok() && !request.skip_cache_lookup) {
     QUOTIENT_RETURN_IF_ERROR(DropIncomplete(job->action_key));
   }
@@ -95,6 +97,7 @@ absl::StatusOr<Admitted> Admission::TrySubmit(const SubmitRequest& request) {
     return absl::OkStatus();
   }));
   os::FaultPoint("submit.committed");
+  if (admitted.disposition == Disposition::kNew) ForgetSent(admitted.job.spec);
   return admitted;
 }
 
@@ -112,9 +115,13 @@ absl::Status Admission::TakeBlobs(const JobSpec& spec) const {
   for (const BlobId& id : spec.Blobs()) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Use(id));
     if (!present) missing.push_back(id);
-    if (dependencies_.sent != nullptr) dependencies_.sent->Forget(id);
   }
   return missing.empty() ? absl::OkStatus() : BlobsMissing(spec, missing);
+}
+
+void Admission::ForgetSent(const JobSpec& spec) const {
+  if (dependencies_.sent == nullptr) return;
+  for (const BlobId& id : spec.Blobs()) dependencies_.sent->Forget(id);
 }
 
 absl::StatusOr<std::optional<Job>> Admission::FindEarlier(JobTransaction& store,
@@ -175,11 +182,9 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
     return Admitted{std::move(job), Disposition::kJoined};
   }
   QUOTIENT_RETURN_IF_ERROR(job.status());
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job->action_key));
-  const bool shares =
-      same.has_value() && !request.skip_cache_lookup && MayShare(*same, request.policy);
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, FindShared(store, request, job->action_key));
   Admitted admitted;
-  if (shares) {
+  if (same.has_value()) {
     admitted.disposition = HasReusableEnd(*same) ? Disposition::kCacheHit : Disposition::kJoined;
     QUOTIENT_ASSIGN_OR_RETURN(admitted.job, Share(edit, *std::move(same), request));
   } else {
@@ -187,19 +192,30 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
   }
   // Nothing can be asked of a submission that has no id when its job has ended. If it were kept,
   // each one who finds a result would add a row for a day.
-  QUOTIENT_ASSIGN_OR_RETURN(const int submissions, store.CountSubmissions(admitted.job.id));
-  const bool are_many = submissions >= limits_.max_submissions;
+  QUOTIENT_ASSIGN_OR_RETURN(const bool are_many, AreMany(store, admitted.job.id));
   if (IsTerminal(admitted.job.state) && (request.request_id.empty() || are_many)) return admitted;
-  if (are_many) {
-    return MakeError(Reason::kQuotaJobs, absl::StrCat(submissions, " requests share job ",
-                                                      admitted.job.id, " already"));
-  }
   // Another submission without a request id is stored under a new one, so that CountWishes counts
   // it.
   const std::string id = request.request_id.empty() ? dependencies_.new_id() : request.request_id;
   QUOTIENT_RETURN_IF_ERROR(
       store.PutSubmission({id, payload, admitted.job.id, store.now_ms(), /*withdrawn=*/false}));
   return admitted;
+}
+
+absl::StatusOr<bool> Admission::AreMany(JobTransaction& store, absl::string_view job_id) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const int submissions, store.CountSubmissions(job_id));
+  return submissions >= limits_.max_submissions;
+}
+
+absl::StatusOr<std::optional<Job>> Admission::FindShared(JobTransaction& store,
+                                                         const SubmitRequest& request,
+                                                         absl::string_view action_key) const {
+  if (request.skip_cache_lookup) return std::nullopt;
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(action_key));
+  if (!same.has_value() || !MayShare(*same, request.policy)) return std::nullopt;
+  if (IsTerminal(same->state)) return same;
+  QUOTIENT_ASSIGN_OR_RETURN(const bool are_many, AreMany(store, same->id));
+  return are_many ? std::nullopt : same;
 }
 
 absl::StatusOr<Job> Admission::Share(Ledger::Edit& edit, Job job,

@@ -65,8 +65,8 @@ class Admission {
   // is durable when this returns. A device that stands for others is replaced by the one that it is
   // here. Errors: OPTION_INVALID, LIMIT_BYTES, LIMIT_NODES, BLOB_MISSING, DEVICE_NOT_PRESENT and
   // what else opening a device fails with, REQUEST_ID_REUSED, QUOTA_JOBS, QUOTA_BYTES, QUEUE_FULL,
-  // DRAINING, STORAGE_DOWN. A request for which there is a job already meets no quota, unless too
-  // many requests share that.
+  // DRAINING, STORAGE_DOWN. A request for which there is a job already meets no quota. If that has
+  // not ended and too many requests share it, the request gets a job of its own.
   absl::StatusOr<Admitted> Submit(const SubmitRequest& request);
 
   // Returns the job whose end Submit would return as that of an equal job. The blobs of the model
@@ -106,6 +106,8 @@ class Admission {
   // The same, and sees to it that the blobs stay until the job is in the store. Only for a job that
   // nothing else stands against: else requests that are refused would keep blobs.
   absl::Status TakeBlobs(const JobSpec& spec) const;
+  // The blobs of a job that is in the store do not count as sent any more.
+  void ForgetSent(const JobSpec& spec) const;
   // Returns the job of the request, with what the server decides, which is not in the store yet.
   // Errors are those of identifying the device.
   absl::StatusOr<Job> NewJob(const SubmitRequest& request) const;
@@ -117,6 +119,12 @@ class Admission {
   // marked, so that they are not found any more. Reads their blobs, unless they were verified
   // before.
   absl::Status DropIncomplete(const std::string& action_key) const;
+  // Whether no more requests are to share the job. Each is a row for a day, which no quota bounds.
+  absl::StatusOr<bool> AreMany(JobTransaction& store, absl::string_view job_id) const;
+  // The job of the same content that the request gets; null if it needs one of its own, which
+  // quotas bound. So nobody can keep others from a job by asking for it often.
+  absl::StatusOr<std::optional<Job>> FindShared(JobTransaction& store, const SubmitRequest& request,
+                                                absl::string_view action_key) const;
   // Makes a job that was there before one of this request, too.
   absl::StatusOr<Job> Share(Ledger::Edit& edit, Job job, const SubmitRequest& request) const;
   // Gives a waiting job to `other`, who has submitted it, too, if fewer jobs of that client wait in

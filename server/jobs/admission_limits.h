@@ -13,7 +13,7 @@ struct AdmissionLimits {
   // own rows; QUOTA_BYTES. 0: no limit.
   int64_t max_bytes_per_client = 0;
   // Of one job, each of which is a row for a day. Beyond it, requests for one that has ended leave
-  // none, and others are refused with QUOTA_JOBS.
+  // none, and others get a job of their own.
   int max_submissions = 1000;
   int max_external_files = 4096;  // Per model.
   int64_t max_model_bytes = int64_t{64} << 30;

@@ -10,7 +10,10 @@ namespace quotient::jobs {
 
 absl::StatusOr<bool> SentBlobs::Use(const BlobId& id) {
   QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(id));
-  if (!present) return false;
+  if (!present) {
+    Forget(id);
+    return false;
+  }
   QUOTIENT_ASSIGN_OR_RETURN(const bool may_keep, MayKeep(id));
   return may_keep ? blobs_.Use(id) : true;
 }
@@ -51,9 +54,14 @@ absl::Status SentBlobs::CheckQuota(const BlobId& id, absl::string_view client,
 }
 
 void SentBlobs::Arrived(const BlobId& id, absl::string_view client) {
-  absl::MutexLock lock(&mutex_);
-  Remove(id);
-  Add(id, client);
+  {
+    absl::MutexLock lock(&mutex_);
+    Remove(id);
+    Add(id, client);
+  }
+  // Asked only now, so that either this or Forget of a job that comes meanwhile ends the entry.
+  const absl::StatusOr<bool> has_job = jobs_.Refers(id);
+  if (has_job.ok() && *has_job) Forget(id);
 }
 
 void SentBlobs::Forget(const BlobId& id) {

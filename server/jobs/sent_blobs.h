@@ -1,8 +1,9 @@
 #pragma once
 
-// The blobs that clients have sent and no job has taken yet. They count for who sent them, and stay
-// only for a while, however often somebody asks for them: else they would be a store that no quota
-// bounds, and results of others would be removed for them.
+// The blobs that clients have sent and no job has. They count for who sent them, and stay only for
+// a while, however often somebody asks for them: else they would be a store that no quota bounds,
+// and results of others would be removed for them. An entry ends when a job has the blob, or when
+// the blob is found to be gone.
 //
 // All of that is in memory: what was sent before the process began counts for nobody, and its time
 // begins when it is asked for the first time.
@@ -47,7 +48,7 @@ class SentBlobs : public BlobStore {
   // so many bytes.
   absl::Status CheckQuota(const BlobId& id, absl::string_view client, int64_t open_bytes) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The client has sent this blob.
+  // The client has sent this blob, and it is stored. Counts for nobody if a job has it already.
   void Arrived(const BlobId& id, absl::string_view client) ABSL_LOCKS_EXCLUDED(mutex_);
   // A job has taken the blob, or it was removed.
   void Forget(const BlobId& id) ABSL_LOCKS_EXCLUDED(mutex_);

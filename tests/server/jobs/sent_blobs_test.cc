@@ -3,8 +3,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "tests/server/support/faulty_stores.h"
 #include "tests/server/support/queue_fixture.h"
 
 namespace quotient::jobs {
@@ -16,6 +20,24 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int64_t kHourMs = 3'600'000;
+
+// All that is to be written is taken, and then not committed while the fault is there.
+class FailingCommits : public testing::FaultyJobStore {
+ public:
+  FailingCommits(std::unique_ptr<JobStore> store, testing::Fault* commit)
+      : FaultyJobStore(std::move(store), &none_), commit_(*commit) {}
+
+  absl::Status Write(WriteFunction write) override {
+    return FaultyJobStore::Write([&](JobTransaction& transaction) -> absl::Status {
+      QUOTIENT_RETURN_IF_ERROR(write(transaction));
+      return commit_.Strike();
+    });
+  }
+
+ private:
+  testing::Fault none_;
+  testing::Fault& commit_;
+};
 
 class SentBlobsTest : public QueueTest {
  protected:
@@ -87,6 +109,37 @@ TEST_F(SentBlobsTest, RequestsThatAreRefusedKeepNothing) {
   room_ = absl::OkStatus();
   MustSubmit(request);
   EXPECT_FALSE(IsOld(id));
+}
+
+TEST_F(SentBlobsTest, WhatAJobHasAlreadyCountsForNobody) {
+  SubmitRequest request = Request("model");
+  request.client = "b";
+  MustSubmit(request);
+  sent_->Arrived(request.spec.model.graph, "a");
+  EXPECT_EQ(sent_->BytesOf("a", {}), 0);
+}
+
+TEST_F(SentBlobsTest, WhatWasSetAsideCountsForNobody) {
+  const BlobId id = MustPut("model");
+  sent_->Arrived(id, "a");
+  std::filesystem::remove(blobs_->PathOf(id.digest));
+  EXPECT_FALSE(*sent_->Use(id));
+  EXPECT_EQ(sent_->BytesOf("a", {}), 0);
+}
+
+TEST_F(SentBlobsTest, WhatWasSentCountsUntilItsJobIsInTheStore) {
+  testing::Fault commit;
+  store_ = std::make_unique<FailingCommits>(std::move(store_), &commit);
+  Restart();
+  SubmitRequest request = Request("model");
+  request.client = "a";
+  sent_->Arrived(request.spec.model.graph, "a");
+  commit.Set(true);
+  EXPECT_THAT(admission_->Submit(request), HasReason(Reason::kStorageDown));
+  EXPECT_EQ(sent_->BytesOf("a", {}), 5);
+  commit.Set(false);
+  MustSubmit(request);
+  EXPECT_EQ(sent_->BytesOf("a", {}), 0);
 }
 
 TEST_F(SentBlobsTest, WhatWasSentCountsForItsClientUntilAJobHasItOrItIsGone) {
