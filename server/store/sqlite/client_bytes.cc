@@ -175,15 +175,16 @@ absl::Status CountAllBlobs(Database& database) {
 }
 
 // The numbers are those of jobs::RowBytes when this version was released. Each job is counted anew
-// when it changes.
+// when it changes. A row without a job, which a damaged file may have, counts as nothing.
 absl::Status CountAllRows(Database& database) {
   return database.Execute(
       "UPDATE job_index SET bytes ="
-      " (SELECT LENGTH(record) + 1024 +"
+      " COALESCE((SELECT LENGTH(record) + 1024 +"
       "   320 * (SELECT COUNT(*) FROM job_blob WHERE job_id = job.id)"
-      "  FROM job WHERE job.number = job_index.number);"
+      "  FROM job WHERE job.number = job_index.number), 0);"
       "INSERT INTO client_total (client, bytes)"
       " SELECT client, SUM(job_index.bytes) FROM job_index WHERE TRUE GROUP BY client"
+      " HAVING SUM(job_index.bytes) > 0"
       " ON CONFLICT (client) DO UPDATE SET bytes = bytes + excluded.bytes");
 }
 

@@ -211,6 +211,24 @@ TEST(OlderDatabasesTest, WhatIsStoredForClientsIsCountedInADatabaseOfVersion3) {
   EXPECT_EQ(BytesOf(*store, "c"), 0);
 }
 
+TEST(OlderDatabasesTest, ARowWithoutItsJobDoesNotKeepADatabaseFromBeingTakenOver) {
+  TempDir dir;
+  FakeClock clock;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto database,
+                         Database::Open(dir / "jobs.db", Database::Mode::kReadWrite));
+    ASSERT_OK(database->Execute(kVersion1));
+    ASSERT_OK(database->Execute(kSinceVersion1));
+    AddJobOfVersion3(*database, JobOf("a1", "a", "model"));
+    ASSERT_OK(database->Execute(
+        "PRAGMA foreign_keys = OFF;"
+        "INSERT INTO job_index VALUES (99, 'SUCCEEDED', '', 0, 0, 'gone', 0, '', 1, 0, 0)"));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(dir / "jobs.db", &clock));
+  EXPECT_EQ(BytesOf(*store, "a"), 5 + RowBytes(**store->Get("a1")));
+  EXPECT_EQ(BytesOf(*store, "gone"), 0);
+}
+
 TEST(OlderDatabasesTest, TheFileGetsSmallerWhenJobsAreRemoved) {
   TempDir dir;
   FakeClock clock;
