@@ -68,6 +68,7 @@ void GiveBack(jobs::JobStore* store) {
 
 std::vector<ops::Ticker::Task> QuickChores(jobs::WatchHub* hub, jobs::Dispatch* dispatch,
                                            jobs::Admission* admission, rpc::BlobService* blobs,
+                                           rpc::UnsentRequests* requests,
                                            rpc::UnreadReplies* replies) {
   return {
       {absl::Milliseconds(200), [hub] { hub->Tick(); }},
@@ -75,8 +76,9 @@ std::vector<ops::Ticker::Task> QuickChores(jobs::WatchHub* hub, jobs::Dispatch* 
       {absl::Seconds(1),
        [dispatch] { LogFailure("overdue jobs", dispatch->FailOverdue().status()); }},
       {absl::Seconds(5),
-       [blobs, replies] {
+       [blobs, requests, replies] {
          blobs->CancelIdle();
+         requests->EndIdle();
          replies->CancelIdle();
        }},
       {absl::Hours(1), [admission] { LogFailure("request ids", admission->ForgetOldRequests()); }},

@@ -13,6 +13,7 @@
 #include "server/ops/ticker.h"
 #include "server/rpc/blob_service.h"
 #include "server/rpc/unread_replies.h"
+#include "server/rpc/unsent_requests.h"
 #include "server/store/disk/blob_scrubber.h"
 #include "server/stores.h"
 
@@ -21,6 +22,7 @@ namespace quotient {
 // Tasks that take milliseconds, for a thread of their own. Borrow what they are given.
 std::vector<ops::Ticker::Task> QuickChores(jobs::WatchHub* hub, jobs::Dispatch* dispatch,
                                            jobs::Admission* admission, rpc::BlobService* blobs,
+                                           rpc::UnsentRequests* requests,
                                            rpc::UnreadReplies* replies);
 
 // What is kept: see --keep-days and its neighbours.
