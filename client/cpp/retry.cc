@@ -19,7 +19,9 @@ Retry::Retry(absl::Duration patience, const Interrupt* interrupt)
 }
 
 void Retry::Progressed() {
-  give_up_ns_ = Clock::System().NowNs() + absl::ToInt64Nanoseconds(patience_);
+  constexpr absl::Duration kLongestPatience = absl::Hours(100 * 365 * 24);  // In nanoseconds, too.
+  give_up_ns_ =
+      Clock::System().NowNs() + absl::ToInt64Nanoseconds(std::min(patience_, kLongestPatience));
   pause_ = kFirstPause;
 }
 

@@ -33,8 +33,8 @@ void DescribeContraction(const ops::OpDef& op, const KernelSpec& spec, Work& wor
   work.m = products.m;
   work.n = products.n;
   work.k = products.k;
-  // What lies between the products of an Attention, per score.
-  if (op.op_class != ops::OpClass::kContraction) work.operations = work.batch * work.m * work.n;
+  // What lies between its products, per score.
+  if (spec.op == "Attention") work.operations = work.batch * work.m * work.n;
 }
 
 // Treats both products of attention as one, with k the sum of the depths of both: that of the

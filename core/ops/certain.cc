@@ -23,7 +23,7 @@ bool Accumulates(OpClass op_class) {
 // Reductions and products over no elements: ONNX Runtime gives the reductions other shapes, and
 // leaves the products uninitialized.
 bool CombinesNothing(const OpDef& op, const EvaluateContext& context) {
-  return (op.op_class == OpClass::kReduction || op.op_class == OpClass::kContraction) &&
+  return (op.op_class == OpClass::kReduction || op.contraction.products != nullptr) &&
          context.inputs[0]->elements() == 0;
 }
 

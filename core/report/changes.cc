@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -102,15 +103,37 @@ class Places {
       const auto same = reader_of_name.find(NameOf(after_[i]));
       if (same == reader_of_name.end()) continue;
       const DrawnNode& reader = before_[same->second];
-      const bool has_slots = reader.inputs.size() == after_[i].inputs.size();
-      ForEachInput(after_, i, [&](size_t slot, int input) {
-        if (!after_[input].changed) return;
-        ForEachInput(before_, same->second, [&](size_t its_slot, int its_input) {
-          if (!before_[its_input].changed || (has_slots && slot != its_slot)) return;
-          joined_.Join(its_input, before_.size() + input);
-        });
-      });
+      if (reader.inputs.size() == after_[i].inputs.size()) {
+        JoinSlots(same->second, i);
+      } else {
+        JoinInputs(same->second, i);
+      }
     }
+  }
+
+  // What the same inputs of two nodes read.
+  void JoinSlots(size_t reader, size_t other) {
+    ForEachInput(before_, reader, [&](size_t slot, int its) {
+      const int others = after_[other].inputs[slot];
+      if (others < 0 || static_cast<size_t>(others) >= after_.size()) return;
+      if (before_[its].changed && after_[others].changed) {
+        joined_.Join(its, before_.size() + others);
+      }
+    });
+  }
+
+  // All that two nodes read, if both read something that changed.
+  void JoinInputs(size_t reader, size_t other) {
+    std::vector<size_t> its, others;
+    ForEachInput(before_, reader, [&](size_t, int input) {
+      if (before_[input].changed) its.push_back(input);
+    });
+    ForEachInput(after_, other, [&](size_t, int input) {
+      if (after_[input].changed) others.push_back(before_.size() + input);
+    });
+    if (its.empty() || others.empty()) return;
+    for (const size_t each : its) joined_.Join(each, others[0]);
+    for (const size_t each : others) joined_.Join(its[0], each);
   }
 
   void JoinNames() {

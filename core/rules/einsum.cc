@@ -51,20 +51,22 @@ std::optional<LabelKinds> KindsOf(const EinsumLabels& labels) {
   return are_shared ? std::optional(kinds) : std::nullopt;
 }
 
-// Whether what both operands have is of one size, so that nothing is broadcast.
+// Whether what both operands have is of one size, so that nothing is broadcast. Inputs with equal
+// symbols may still be of unequal sizes when the model runs. A MatMul then broadcasts batches as an
+// Einsum does, but not what is summed.
 bool SizesAgree(const EinsumLabels& labels, const TensorType& x, const TensorType& y) {
   for (size_t i = 0; i < labels.left.size(); ++i) {
     const size_t j = labels.right.find(labels.left[i]);
     if (j == labels.right.npos) continue;
     const model::Dim &left = x.dim(static_cast<int>(i)), &right = y.dim(static_cast<int>(j));
-    if (left.is_unknown() || !(left == right)) return false;
+    const bool is_batch = labels.output.find(labels.left[i]) != labels.output.npos;
+    if (!model::SameDim(left, right) || (!is_batch && !left.is_number())) return false;
   }
   return true;
 }
 
 // x, whose axes have the labels `from`, with its axes in the order of `to`.
 ClassId Permuted(Terms& terms, ClassId x, const std::string& from, const std::string& to) {
-  if (from == to) return x;
   Ints perm;
   for (const char label : to) perm.push_back(static_cast<int64_t>(from.find(label)));
   return terms.Transpose(x, std::move(perm));
@@ -86,33 +88,39 @@ int64_t ProductOf(const Ints& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// The product of matrices whose rows, columns or depths are of several labels, or of none.
-ClassId ReshapedProduct(Terms& terms, const LabelKinds& kinds, const EinsumLabels& labels,
-                        std::span<const ClassId> operands, ClassId x, ClassId y) {
-  const TensorType left = terms.type(operands[0]), right = terms.type(operands[1]);
+// The sizes of a product whose rows, columns or depths are of several labels, or of none.
+struct ProductSizes {
+  Ints batch, rows, columns, summed;
+};
+std::optional<ProductSizes> ReadSizes(const LabelKinds& kinds, const EinsumLabels& labels,
+                                      const TensorType& left, const TensorType& right) {
   const auto batch = Sizes(left, labels.left, kinds.batch);
   const auto rows = Sizes(left, labels.left, kinds.rows);
   const auto summed = Sizes(left, labels.left, kinds.summed);
   const auto columns = Sizes(right, labels.right, kinds.columns);
-  if (!batch || !rows || !summed || !columns) return ClassId();
-  const auto shape = [&](std::initializer_list<int64_t> matrix) {
-    Ints sizes = *batch;
-    sizes.insert(sizes.end(), matrix);
-    return sizes;
+  if (!batch || !rows || !summed || !columns) return std::nullopt;
+  return ProductSizes{*batch, *rows, *columns, *summed};
+}
+
+// The product of x and y, whose axes are in order, as matrices.
+ClassId ReshapedProduct(Terms& terms, const ProductSizes& sizes, ClassId x, ClassId y) {
+  const auto shape = [&](const Ints& behind) {
+    Ints dims = sizes.batch;
+    dims.insert(dims.end(), behind.begin(), behind.end());
+    return dims;
   };
+  const int64_t rows = ProductOf(sizes.rows), summed = ProductOf(sizes.summed);
   const ClassId product =
-      terms.Op("MatMul", {terms.Reshape(x, shape({ProductOf(*rows), ProductOf(*summed)})),
-                          terms.Reshape(y, shape({ProductOf(*summed), ProductOf(*columns)}))});
-  Ints sizes = *batch;
-  sizes.insert(sizes.end(), rows->begin(), rows->end());
-  sizes.insert(sizes.end(), columns->begin(), columns->end());
-  return product.valid() ? terms.Reshape(product, std::move(sizes)) : product;
+      terms.Op("MatMul", {terms.Reshape(x, shape({rows, summed})),
+                          terms.Reshape(y, shape({summed, ProductOf(sizes.columns)}))});
+  Ints outer = sizes.rows;
+  outer.insert(outer.end(), sizes.columns.begin(), sizes.columns.end());
+  return terms.Reshape(product, shape(outer));
 }
 
 // args: e, x, y
 ClassId EinsumMatmul(Terms& terms, std::span<const Binding> args) {
-  const ClassId operands[] = {args[1].id, args[2].id};
-  const TensorType left = terms.type(operands[0]), right = terms.type(operands[1]);
+  const TensorType left = terms.type(args[1].id), right = terms.type(args[2].id);
   const auto labels = ops::ReadEinsum(terms.word(args[0].op).attributes);
   if (!labels || !left.has_rank() || !right.has_rank() || !model::IsFloat(left.dtype) ||
       !SizesAgree(*labels, left, right)) {
@@ -121,16 +129,16 @@ ClassId EinsumMatmul(Terms& terms, std::span<const Binding> args) {
   const auto kinds = KindsOf(*labels);
   if (!kinds) return ClassId();
   const auto& [batch, rows, columns, summed] = *kinds;
-  const ClassId x = Permuted(terms, operands[0], labels->left, batch + rows + summed);
-  const ClassId y = Permuted(terms, operands[1], labels->right, batch + summed + columns);
-  if (!x.valid() || !y.valid()) return ClassId();
   // A MatMul takes any number of axes for rows if the right operand is one matrix.
   const bool are_matrices = summed.size() == 1 && columns.size() == 1 &&
                             (rows.size() == 1 || (batch.empty() && !rows.empty()));
-  const ClassId product = are_matrices ? terms.Op("MatMul", {x, y})
-                                       : ReshapedProduct(terms, *kinds, *labels, operands, x, y);
-  return product.valid() ? Permuted(terms, product, batch + rows + columns, labels->output)
-                         : product;
+  const auto sizes = ReadSizes(*kinds, *labels, left, right);
+  if (!are_matrices && !sizes) return ClassId();
+  const ClassId x = Permuted(terms, args[1].id, labels->left, batch + rows + summed);
+  const ClassId y = Permuted(terms, args[2].id, labels->right, batch + summed + columns);
+  const ClassId product =
+      are_matrices ? terms.Op("MatMul", {x, y}) : ReshapedProduct(terms, *sizes, x, y);
+  return Permuted(terms, product, batch + rows + columns, labels->output);
 }
 
 void AddWords(Words& words) { words.Term("einsum_matmul", "occ", EinsumMatmul); }

@@ -19,6 +19,8 @@ resize-product: ?z = Resize[?r](?x) => resize_product(?r, ?x, ?z) if smooth(?z)
 
 // A constant of more elements makes models large, and products with it slow.
 constexpr int64_t kMostElements = int64_t{1} << 20;
+// Longer axes are not looked at.
+constexpr int64_t kMostSamples = int64_t{1} << 16;
 
 // An axis whose size or samples change, as a matrix.
 struct ResizedAxis {
@@ -32,13 +34,12 @@ struct ResizedAxis {
 // Nullopt if the samples are the elements. An axis that has no matrix has no weights.
 std::optional<ResizedAxis> ReadAxis(const AttributeMap& attributes, const ops::AxisGrid& grid) {
   ResizedAxis axis{grid.in, grid.out, {}};
-  // Both sizes are less than 2^40 (core/onnx/limits.h), and the first test keeps the product small.
-  if (grid.in > kMostElements || grid.out > kMostElements || grid.in * grid.out > kMostElements ||
-      grid.in < 1 || grid.out < 1) {
+  if (grid.in < 1 || grid.in > kMostSamples || grid.out < 1 || grid.out > kMostSamples) {
     return axis;
   }
   const std::vector<ops::Sample> samples = ops::SamplesOf(attributes, grid);
   if (ops::IsIdentity(samples, grid.in)) return std::nullopt;
+  if (grid.in * grid.out > kMostElements) return axis;
   std::vector<double> weights(static_cast<size_t>(grid.in * grid.out), 0);
   for (int64_t i = 0; i < grid.out; ++i) {
     const ops::Sample& sample = samples[i];
@@ -61,11 +62,17 @@ ClassId Columns(Terms& terms, const ResizedAxis& axis, ClassId x) {
   return terms.Op("MatMul", {x, terms.Transpose(Matrix(terms, axis), {1, 0})});
 }
 
-// Whether both types have the same sizes but for the last two.
-bool SameBatches(const TensorType& x, const TensorType& z) {
-  if (!x.has_rank() || !z.has_rank() || x.rank() != z.rank() || x.rank() < 2) return false;
+// Whether the axes before the last two are certainly left as they are.
+bool KeepsBatches(const AttributeMap& attributes, std::span<const ops::AxisGrid> grids,
+                  const TensorType& x, const TensorType& z) {
+  // A region of interest is a share of the axis, whatever its size is.
+  const bool is_crop = ops::ResizeTransformation(attributes) == "tf_crop_and_resize";
   for (int axis = 0; axis + 2 < x.rank(); ++axis) {
-    if (!(x.dim(axis) == z.dim(axis))) return false;
+    const ops::AxisGrid& grid = grids[axis];
+    if (!model::SameDim(x.dim(axis), z.dim(axis)) || grid.scale != 1 ||
+        (is_crop && !x.dim(axis).is_number()) || ReadAxis(attributes, grid)) {
+      return false;
+    }
   }
   return true;
 }
@@ -74,17 +81,16 @@ bool SameBatches(const TensorType& x, const TensorType& z) {
 // something to interpolate.
 std::optional<std::vector<ops::AxisGrid>> ReadGrids(const AttributeMap& attributes,
                                                     const TensorType& x, const TensorType& z) {
-  if (x.dtype != model::DType::kFloat32 || !SameBatches(x, z) || !NumberAt(x, -1) ||
-      !NumberAt(x, -2) || attributes.GetString("mode", "nearest") == "nearest") {
+  if (x.dtype != model::DType::kFloat32 || !x.has_rank() || !z.has_rank() || x.rank() != z.rank() ||
+      x.rank() < 2 || !NumberAt(x, -1) || !NumberAt(x, -2) ||
+      attributes.GetString("mode", "nearest") == "nearest") {
     return std::nullopt;
   }
   Ints dims;  // Any number may stand for a symbol that is not resized.
   for (const model::Dim& dim : *x.shape) dims.push_back(dim.is_number() ? dim.number() : 1);
   const auto grids = ops::GridsOf(attributes, dims);
-  if (!grids.ok() || !grids->has_value()) return std::nullopt;
-  for (int axis = 0; axis + 2 < x.rank(); ++axis) {
-    const ops::AxisGrid& grid = (**grids)[axis];
-    if (grid.scale != 1 || ReadAxis(attributes, grid)) return std::nullopt;
+  if (!grids.ok() || !grids->has_value() || !KeepsBatches(attributes, **grids, x, z)) {
+    return std::nullopt;
   }
   return **grids;
 }

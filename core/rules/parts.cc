@@ -66,7 +66,7 @@ ClassId GroupNormParts(Terms& terms, std::span<const Binding> args) {
   const AttributeMap& attributes = terms.word(args[0].op).attributes;
   const int64_t groups = attributes.GetInt("num_groups", 0);
   if (!type.has_rank() || type.rank() < 3 || type.dim(0).Is(0)) return ClassId();
-  std::optional<int64_t> elements = 1;  // Of a batch's element.
+  std::optional<int64_t> elements = 1;  // What is normalized for one entry of the batch.
   for (int axis = 1; axis < type.rank() && elements; ++axis) {
     const std::optional<int64_t> size = NumberAt(type, axis);
     elements = size ? CheckedProduct(Ints{*elements, *size}) : std::nullopt;

@@ -33,7 +33,7 @@ constexpr int64_t kMostFoldedBytes = int64_t{1} << 28;
 constexpr double kOperationsPerWeight = 24;
 
 double OperationsOfReadingWeights(const Graph& graph, const model::Node& node) {
-  if (ops::FindOp(node.op)->op_class != ops::OpClass::kContraction) return 0;
+  if (ops::FindOp(node.op)->contraction.products == nullptr) return 0;
   double weights = 0;
   for (const ValueId id : node.inputs) {
     if (!id.valid() || !graph.is_constant(id)) continue;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/ops/interval.h"
 #include "core/verify/elements.h"
 #include "core/verify/rounding.h"
 #include "core/verify/slices.h"
@@ -19,6 +20,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // The scale of an element is at least this share of the whole tensor's. Smaller elements are noise
 // to most readers of the tensor, and dead channels must not have a scale of their own.
 constexpr double kLeastScale = 1e-3;
+// So many of the smallest normal numbers are a scale in types of a wide range. Devices may flush
+// what is smaller to zero before they multiply it with something ordinary.
+constexpr double kNegligible = 0x1p20;
 // An error of at most this many deviations by noise may be due to rounding.
 constexpr double kDeviations = 2;
 // Rounding is forgiven up to this many tolerances, and at most up to this share of the scale. An
@@ -61,6 +65,12 @@ void RaiseSlices(const Slices::Run& run, ValueOf value_of, std::vector<double>& 
   }
 }
 
+// The scale of what lies among nothing larger.
+double LeastScale(model::DType dtype) {
+  const double normal = ops::SmallestNormalOf(dtype);
+  return dtype == model::DType::kFloat16 ? normal : kNegligible * normal;
+}
+
 class FloatComparison {
  public:
   FloatComparison(const Tensor& original, const Tensor& other, double tolerance,
@@ -70,6 +80,7 @@ class FloatComparison {
         tolerance_(tolerance),
         most_(std::min(kMostTolerances * tolerance, kMostAllowance)),
         largest_ordinary_(LargestOrdinary(original.dtype())),
+        least_scale_(LeastScale(original.dtype())),
         conditioning_(conditioning),
         non_finite_(non_finite),
         slices_(original.dims()) {}
@@ -126,7 +137,9 @@ class FloatComparison {
     });
   }
 
-  double AtLeast(double scale) const { return std::max(scale, kLeastScale * scales_[0]); }
+  double AtLeast(double scale) const {
+    return std::max({scale, kLeastScale * scales_[0], least_scale_});
+  }
   double Deviation(int64_t index) const {
     return conditioning_->deviation[static_cast<size_t>(index)];
   }
@@ -180,6 +193,7 @@ class FloatComparison {
   const double tolerance_;
   const double most_;
   const double largest_ordinary_;
+  const double least_scale_;
   const Conditioning* const conditioning_;
   const NonFinite non_finite_;
   const Slices slices_;

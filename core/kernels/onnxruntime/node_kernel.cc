@@ -200,9 +200,7 @@ absl::StatusOr<KernelSpec> SpecOfNode(const onnx::RuntimeNode& node,
 }
 
 absl::StatusOr<KernelSpec> SpecOfReorder(const KernelSpec& reorder) {
-  // The most channels side by side on any processor. Blocked values are as large as that makes them
-  // on others, too.
-  constexpr int64_t kBlock = 16;
+  const int64_t block = ChannelsInBlock();
   const model::TensorType& type = reorder.inputs[0].type;
   const bool into_blocks = reorder.inputs[0].layout == Layout::kPlain;
   if (type.rank() != 4 || type.dtype != DType::kFloat32 ||
@@ -212,7 +210,7 @@ absl::StatusOr<KernelSpec> SpecOfReorder(const KernelSpec& reorder) {
   }
   std::vector<int64_t> dims = type.dims();
   const int64_t channels = dims[1];
-  dims[1] = (channels + kBlock - 1) / kBlock * kBlock;
+  dims[1] = (channels + block - 1) / block * block;
   const Operand plain{type}, blocked{model::StaticType(type.dtype, dims)};
   KernelSpec spec = reorder;
   spec.op =
