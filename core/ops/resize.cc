@@ -183,18 +183,9 @@ absl::StatusOr<InferResult> InferResize(const InferContext& context) {
 absl::StatusOr<std::vector<Tensor>> EvaluateNearest(const EvaluateContext& context,
                                                     std::span<const AxisGrid> grids) {
   const Tensor& input = *context.inputs[0];
-  const std::string transformation = ResizeTransformation(context.attributes);
-  const std::string rounding = context.attributes.GetString("nearest_mode", "round_prefer_floor");
+  static_assert(kBorder == -1);
   std::vector<std::vector<int64_t>> maps;
-  for (const AxisGrid& grid : grids) {
-    std::vector<int64_t>& map = maps.emplace_back();
-    for (int64_t i = 0; i < grid.out; ++i) {
-      const float at = Coordinate<float>(transformation, grid, i);
-      map.push_back(IsOutside(transformation, grid, at)
-                        ? kBorder
-                        : std::clamp<int64_t>(RoundToIndex(rounding, at, grid.in), 0, grid.in - 1));
-    }
-  }
+  for (const AxisGrid& grid : grids) maps.push_back(NearestOf(context.attributes, grid));
   const double value = context.attributes.GetFloat("extrapolation_value", 0);
   NewTensor border(model::StaticType(input.dtype(), {}));
   model::Store(input.dtype(), border.bytes, 0, std::span(&value, 1));

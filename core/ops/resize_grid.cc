@@ -168,6 +168,20 @@ bool IsOutside(const std::string& transformation, const AxisGrid& grid, double c
          !(coordinate >= 0 && coordinate <= static_cast<double>(grid.in - 1));  // Also if NaN.
 }
 
+std::vector<int64_t> NearestOf(const AttributeMap& attributes, const AxisGrid& grid) {
+  const std::string transformation = ResizeTransformation(attributes);
+  const std::string rounding = attributes.GetString("nearest_mode", "round_prefer_floor");
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < grid.out; ++i) {
+    const float at = Coordinate<float>(transformation, grid, i);
+    indices.push_back(
+        IsOutside(transformation, grid, at)
+            ? -1
+            : std::clamp<int64_t>(RoundToIndex(rounding, at, grid.in), 0, grid.in - 1));
+  }
+  return indices;
+}
+
 std::vector<Sample> SamplesOf(const AttributeMap& attributes, const AxisGrid& grid) {
   const std::string transformation = ResizeTransformation(attributes);
   const bool is_cubic = attributes.GetString("mode", "nearest") == "cubic";

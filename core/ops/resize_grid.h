@@ -47,6 +47,10 @@ bool IsOutside(const std::string& transformation, const AxisGrid& grid, double c
 // The index nearest to x, which may lie far outside [0, size).
 int64_t RoundToIndex(absl::string_view rounding, float x, int64_t size);
 
+// The index of the input's element nearest to each output, or -1 for the extrapolation value. The
+// axis is not empty.
+std::vector<int64_t> NearestOf(const model::AttributeMap& attributes, const AxisGrid& grid);
+
 // An element of the output, interpolated along one axis: the weighted sum of neighbours, two if the
 // mode is linear and four if it is cubic. Near the border, neighbours may be the same element.
 struct Sample {

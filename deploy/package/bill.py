@@ -51,7 +51,8 @@ def from_debian(package, use, files=()):
     name = package.partition(":")[0]
     version = debian_field(package, "Version")
     quoted = name.replace("+", "%2B"), version.replace("+", "%2B").replace(":", "%3A")
-    purl = "pkg:deb/debian/{}@{}?arch=amd64&distro=debian-12".format(*quoted)
+    architecture = debian_field(package, "Architecture")
+    purl = "pkg:deb/debian/{}@{}?arch={}&distro=debian-12".format(*quoted, architecture)
     return Part(name, version, purl, use, None, (pathlib.Path(f"/usr/share/doc/{name}/copyright"),), None, tuple(files))
 
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <variant>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -139,6 +140,9 @@ absl::Status Validate(const ServerFlags& flags) {
     const auto field = std::get<int64_t ServerFlags::*>(FindFlag(name)->field);
     if (flags.*field > std::numeric_limits<int>::max()) return Invalid(name, "too large");
   }
+  // The library would take a list, and serve pages for this machine on each of them.
+  if (absl::StrContains(flags.metrics_listen, ','))
+    return Invalid("metrics-listen", "one HOST:PORT");
   if (flags.status_page != "local" && flags.status_page != "on" && flags.status_page != "off") {
     return Invalid("status-page", "local, on or off");
   }

@@ -80,8 +80,8 @@ class Retention {
   absl::Status RemoveUnusedBlobs(int64_t before_ms, int64_t enough, bool counts,
                                  RetentionRound* round);
   absl::Status MakeRoom(int64_t before_ms, RetentionRound* round);
-  // Gives what removed jobs have left in the store back to the disk, which else looks fuller than
-  // it is about to be.
+  // Gives all that removed jobs have left in the store back to the disk, which else looks fuller
+  // than it is about to be. Takes a short transaction for each MiB.
   absl::Status GiveBack();
   // Removes the job and its blobs if that is worth it.
   absl::Status Evict(const std::string& id, int64_t before_ms, RetentionRound* round);

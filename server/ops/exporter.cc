@@ -14,7 +14,8 @@ namespace quotient::ops {
 namespace {
 
 // A client that connects and sends nothing holds a thread for the timeout, so there are more than
-// probes and scrapers need.
+// probes and scrapers need. One that sends a byte now and then holds it for as long as it likes:
+// the library reads what comes before it closes a connection, and has no option against that.
 constexpr char kThreads[] = "24";
 constexpr char kTimeoutMs[] = "1000";
 

@@ -104,9 +104,10 @@ std::string GainWords(const JobFacts& job) {
   return job.outcome == report::Outcome::kImproved ? "improved" : "no improvement";
 }
 
-std::string Card(absl::string_view label, absl::string_view value_html, absl::string_view more) {
-  return absl::StrCat("<div class=\"card\"><span class=\"soft\">", label, "</span><b>", value_html,
-                      "</b><span class=\"soft\">", more, "</span></div>");
+std::string Card(absl::string_view label, absl::string_view value_html,
+                 absl::string_view more_html) {
+  return absl::StrCat("<div class=\"card\"><span class=\"soft\">", HtmlEscaped(label), "</span><b>",
+                      value_html, "</b><span class=\"soft\">", more_html, "</span></div>");
 }
 
 }  // namespace quotient::pages

@@ -1,7 +1,8 @@
 #pragma once
 
-// Words and small pieces of HTML that the pages share. All functions return HTML, with every text
-// of users escaped and cut to a length that a page has room for.
+// Words and small pieces of HTML that the pages share. What is returned can stand in HTML as it is.
+// Arguments that end in _html are HTML already; other texts are escaped, and texts of users cut to
+// a length that a page has room for.
 
 #include <cstdint>
 #include <string>
@@ -34,6 +35,7 @@ std::string ProgressBar(const JobFacts& job);
 std::string GainWords(const JobFacts& job);
 
 // A card with a figure.
-std::string Card(absl::string_view label, absl::string_view value_html, absl::string_view more);
+std::string Card(absl::string_view label, absl::string_view value_html,
+                 absl::string_view more_html);
 
 }  // namespace quotient::pages

@@ -54,7 +54,8 @@ class HealthService::Check : public HealthReactor {
   Response response_;
 };
 
-// One stream of Watch. Deletes itself. The service's mutex guards all of it but what is said.
+// One stream of Watch. Deletes itself. The request and the slot are written before the service
+// knows the watch; its mutex guards all else.
 class HealthService::Watch : public HealthReactor {
  public:
   Watch(HealthService* service, grpc::CallbackServerContext* context)

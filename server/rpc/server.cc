@@ -1,5 +1,6 @@
 #include "server/rpc/server.h"
 
+#include <arpa/inet.h>
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -7,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -153,7 +155,10 @@ bool IsLoopback(const std::string& address) {
   absl::string_view host = address;
   if (absl::ConsumePrefix(&host, "unix:")) return true;
   host = host.substr(0, host.rfind(':'));
-  return host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.");
+  if (host == "localhost" || host == "[::1]") return true;
+  in_addr parsed;
+  if (inet_pton(AF_INET, std::string(host).c_str(), &parsed) != 1) return false;
+  return (ntohl(parsed.s_addr) >> 24) == 127;
 }
 
 }  // namespace quotient::rpc

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no time that passes is measured by the machine's clock, which people and NTP set.
+"""Checks that nothing waits by the machine's clock, which people and NTP set, through absl.
 
   waits.py [ROOT]      ROOT defaults to this repository
 

@@ -25,15 +25,11 @@ struct Pass {
   int64_t output_elements() const { return outer * static_cast<int64_t>(samples.size()) * inner; }
 };
 
-// The nearest element as a sample of its own.
-std::vector<ops::Sample> NearestOf(const model::AttributeMap& attributes,
-                                   const ops::AxisGrid& grid) {
-  const std::string transformation = ops::ResizeTransformation(attributes);
-  const std::string rounding = attributes.GetString("nearest_mode", "round_prefer_floor");
+// Each nearest element as a sample. None is outside.
+std::vector<ops::Sample> NearestSamples(const model::AttributeMap& attributes,
+                                        const ops::AxisGrid& grid) {
   std::vector<ops::Sample> samples;
-  for (int64_t i = 0; i < grid.out; ++i) {
-    const float x = ops::Coordinate<float>(transformation, grid, i);
-    const auto index = std::clamp<int64_t>(ops::RoundToIndex(rounding, x, grid.in), 0, grid.in - 1);
+  for (const int64_t index : ops::NearestOf(attributes, grid)) {
     samples.push_back({.index = {index}, .weight = {1}, .taps = 1});
   }
   return samples;
@@ -57,7 +53,7 @@ std::vector<Pass> MakePasses(const KernelSpec& spec, const std::vector<ops::Axis
   for (const size_t place : places) {
     const int axis = order[place];
     Pass pass{.in = now[axis],
-              .samples = nearest ? NearestOf(spec.attributes, grids[axis])
+              .samples = nearest ? NearestSamples(spec.attributes, grids[axis])
                                  : ops::SamplesOf(spec.attributes, grids[axis])};
     if (ops::IsIdentity(pass.samples, pass.in)) continue;
     for (size_t k = 0; k < order.size(); ++k) {

@@ -308,6 +308,11 @@ TEST(RetryTest, OnlyUnavailableIsRepeatedAndOnlyForSoLong) {
   EXPECT_FALSE(Retry(absl::Hours(1), &interrupt).Again(absl::UnavailableError("")));
 }
 
+TEST(RetryTest, PatienceMayHaveNoEnd) {
+  const Interrupt interrupt;
+  EXPECT_TRUE(Retry(absl::InfiniteDuration(), &interrupt).Again(absl::UnavailableError("")));
+}
+
 TEST(RetryTest, PatienceIsNoLongerIfTheMachinesClockIsSetBack) {
   Interrupt interrupt;
   std::optional<Retry> retry;

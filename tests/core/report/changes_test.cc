@@ -60,6 +60,18 @@ TEST(FindChangesTest, WhatFeedsTheSameInputIsOnePlace) {
   EXPECT_THAT(changes[1].after, ElementsAre(2));
 }
 
+// A Concat of other inputs than before has no input that is the same one.
+TEST(FindChangesTest, WhatFeedsANodeOfOtherInputsIsOnePlace) {
+  const std::vector<DrawnNode> before = {
+      {"a", "Relu", {}, true, 1}, {"b", "Relu", {}, true, 1}, {"c", "Concat", {0, 1}, false, 1}};
+  const std::vector<DrawnNode> after = {{"x", "Sigmoid", {}, true, 1},
+                                        {"c", "Concat", {0}, false, 1}};
+  const std::vector<Change> changes = FindChanges(before, after);
+  ASSERT_EQ(changes.size(), 1);
+  EXPECT_THAT(changes[0].before, ElementsAre(0, 1));
+  EXPECT_THAT(changes[0].after, ElementsAre(0));
+}
+
 TEST(FindChangesTest, NodesOfOneNameAreOnePlace) {
   const std::vector<Change> changes =
       FindChanges({{"a", "Conv", {}, true}, {"b", "Relu", {}, true}},

@@ -45,6 +45,21 @@ TEST(CompareTest, SpecialValuesMustAgree) {
   EXPECT_TRUE(std::isinf(Error(Floats({inf, 1}), Floats({-inf, 1}))));
 }
 
+// Devices may flush what is smaller than the smallest normal number, and multiply it then.
+TEST(CompareTest, WhatLiesBesideTheSmallestNumbersIsNoDifference) {
+  EXPECT_LT(Error(Floats({-1.8e-42f}), Floats({-1.9e-42f})), kTolerance);
+  EXPECT_LT(Error(Floats({1e-37f}), Floats({0})), kTolerance);
+  EXPECT_GT(Error(Floats({1e-30f}), Floats({0})), kTolerance);
+  // Numbers of float16 are never that far from 1.
+  const auto half = [](double value) {
+    std::span<std::byte> bytes;
+    const Tensor tensor = Tensor::Allocate(model::DType::kFloat16, {1}, &bytes);
+    model::Store(model::DType::kFloat16, bytes, 0, std::span<const double>(&value, 1));
+    return tensor;
+  };
+  EXPECT_GT(Error(half(1e-4), half(2e-4)), kTolerance);
+}
+
 TEST(CompareTest, OnlyFiniteElementsTellSomething) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   EXPECT_TRUE(Compare(Floats({nan, 1}), Floats({nan, 1}), kTolerance).has_finite);

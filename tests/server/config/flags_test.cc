@@ -52,6 +52,8 @@ TEST(FlagsTest, MistakesAreNamed) {
   EXPECT_THAT(Parse({"--tidy-seconds", "9223372036854775807"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--max-transfers", "5000"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--log-level", "loud"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--metrics-listen", "127.0.0.1:9464,0.0.0.0:9465"}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("--metrics-listen")));
   EXPECT_THAT(Parse({"--status-page", "yes"}),
               HasReason(Reason::kOptionInvalid, HasSubstr("local, on or off")));
 }

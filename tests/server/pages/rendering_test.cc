@@ -84,6 +84,8 @@ JobFacts HostileJob() {
     *text = attack;
   }
   job.error = MakeError(Reason::kInternal, attack);
+  job.outcome = report::Outcome::kImproved;
+  job.gain = {.text = attack, .percent = 25};
   return job;
 }
 

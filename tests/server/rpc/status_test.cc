@@ -48,7 +48,8 @@ TEST(ServerTest, LoopbackIsRecognised) {
   for (const char* address : {"127.0.0.1:0", "127.1.2.3:80", "localhost:1", "[::1]:0", "unix:/x"}) {
     EXPECT_TRUE(IsLoopback(address)) << address;
   }
-  for (const char* address : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example.org:1", ":1", ""}) {
+  for (const char* address : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example.org:1", ":1", "",
+                              "127.example.org:1", "127.0.0.1:0,0.0.0.0:1", "127.0.0:1"}) {
     EXPECT_FALSE(IsLoopback(address)) << address;
   }
 }

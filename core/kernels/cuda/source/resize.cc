@@ -33,23 +33,13 @@ struct Taps {
   }
 };
 
-Taps NearestTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
-  const std::string transformation = ops::ResizeTransformation(attributes);
-  const std::string rounding = attributes.GetString("nearest_mode", "round_prefer_floor");
-  Taps taps;
-  for (int64_t i = 0; i < grid.out; ++i) {
-    const float x = ops::Coordinate<float>(transformation, grid, i);
-    taps.first.push_back(
-        std::clamp<int64_t>(ops::RoundToIndex(rounding, x, grid.in), 0, grid.in - 1));
-  }
-  taps.second = taps.first;
-  taps.weight.assign(taps.first.size(), 0);
-  return taps;
-}
-
 Taps MakeTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
-  if (attributes.GetString("mode", "nearest") == "nearest") return NearestTaps(attributes, grid);
   Taps taps;
+  if (attributes.GetString("mode", "nearest") == "nearest") {
+    taps.first = taps.second = ops::NearestOf(attributes, grid);
+    taps.weight.assign(taps.first.size(), 0);
+    return taps;
+  }
   for (const ops::Sample& sample : ops::SamplesOf(attributes, grid)) {
     taps.first.push_back(sample.index[0]);
     taps.second.push_back(sample.index[1]);
