@@ -194,9 +194,11 @@ const Command kCommands[] = {
      "With the file --device-snapshot optimizes for this device on machines that do not have it, "
      "and\n"
      "with the same costs each time. Holds the times of the kernels that were measured by\n"
-     "'quotient optimize --local', at that number of threads. Those are noisy that were timed "
-     "while\n"
-     "other work never left the machine quiet.",
+     "'quotient optimize --local', at that number of threads. Without --threads, and where nothing "
+     "was\n"
+     "measured with all cores because other work had them, those of one thread. Those are noisy "
+     "that were\n"
+     "timed while other work never left the machine quiet.",
      {"quotient snapshot -o thisbox.snapshot", "quotient snapshot --device cuda -o gpu.snapshot",
       "quotient snapshot --threads 4 --timings quotient-data/timings.db -o server.snapshot"}},
     {kBisect,

@@ -3,9 +3,12 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/local.h"
 #include "client/cpp/typed_file.h"
@@ -62,25 +65,36 @@ absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenTimings(const Settings&
 }
 
 std::string DeviceText(const timing::Snapshot& snapshot) {
-  return absl::StrCat(snapshot.device, " (", kernels::DeviceName(snapshot.fingerprint), ")");
+  return absl::StrCat(snapshot.device, " (", kernels::DeviceNameAndThreads(snapshot.fingerprint),
+                      ")");
+}
+
+// The numbers of threads whose timings are looked for, in this order. Where other work has the
+// cores that the usual number of threads would need, a job measures one thread alone.
+std::vector<int> ThreadsToLookFor(const optimize::Options& options) {
+  const int usual = options.ThreadsToUse();
+  if (options.threads > 0 || usual == 1) return {usual};
+  return {usual, 1};
 }
 
 absl::StatusOr<timing::Snapshot> Record(const Settings& settings) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(settings));
-  const int threads = settings.options.ThreadsToUse();
   timing::Lane lane;
-  QUOTIENT_ASSIGN_OR_RETURN(
-      timing::Snapshot snapshot,
-      optimize::Devices(
-          {.store = timings.get(), .lane = &lane, .environment = settings.environment})
-          .Record(settings.options.device, threads, Clock::System().UnixMs() / 1000));
-  if (CountKernels(snapshot).measured() > 0) return snapshot;
+  optimize::Devices devices(
+      {.store = timings.get(), .lane = &lane, .environment = settings.environment});
+  std::set<std::string> missing;
+  for (const int threads : ThreadsToLookFor(settings.options)) {
+    QUOTIENT_ASSIGN_OR_RETURN(
+        timing::Snapshot snapshot,
+        devices.Record(settings.options.device, threads, Clock::System().UnixMs() / 1000));
+    if (CountKernels(snapshot).measured() > 0) return snapshot;
+    missing.insert(DeviceText(snapshot));
+  }
   return MakeError(
       Reason::kOptionInvalid,
       absl::StrCat(settings.timings.empty() ? "the timings that --local keeps" : settings.timings,
-                   ": no kernel has been measured on ", DeviceText(snapshot), " at ",
-                   Counted(threads, "thread")));
+                   ": no kernel has been measured on ", absl::StrJoin(missing, " or ")));
 }
 
 std::string SummaryText(const std::string& file, const timing::Snapshot& snapshot) {

@@ -28,7 +28,7 @@ class SnapshotTest(harness.TestCase):
         recorded = self.quotient("snapshot", "-o", name, *DEVICE, "--threads", "1", *more)
         self.assert_code(recorded, 0)
         self.assertRegex(recorded.out,
-                         rf"^{name}: [0-9]+ kernels? of cpu \([^;]+\): [0-9]+ measured, "
+                         rf"^{name}: [0-9]+ kernels? of cpu \([^;]+, 1 thread\): [0-9]+ measured, "
                          r"[0-9]+ of them noisy; [0-9]+ not supported there\n$")
         return self.folder / name
 
@@ -131,6 +131,14 @@ class SnapshotTest(harness.TestCase):
             self.assertFalse((self.folder / "box.snapshot").exists())
         self.assertFalse((self.folder / "none.db").exists())
         self.assertEqual((self.folder / "note.txt").read_text(), "not a timing file")
+
+    def test_what_one_thread_took_is_recorded_where_nothing_else_was_measured(self):
+        self.record()
+        self.assert_code(self.quotient("snapshot", "-o", "usual.snapshot", *DEVICE), 0)
+        self.assertIn("\nthreads 1\n", (self.folder / "usual.snapshot").read_text())
+        # A number that was asked for is not replaced.
+        self.assert_code(self.quotient("snapshot", "-o", "two.snapshot", *DEVICE, "--threads", "2"),
+                         2, "OPTION_INVALID", "2 threads)")
 
     def test_a_file_that_is_no_snapshot_is_named(self):
         snapshot = self.record()
