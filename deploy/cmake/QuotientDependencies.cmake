@@ -1,9 +1,9 @@
 # Finds the dependencies that deploy/setup/install.sh has installed. Imported targets to link with:
 #
 #   absl::*  gRPC::grpc++  protobuf::libprotobuf  SQLite::SQLite3  OpenSSL::Crypto
-#   prometheus-cpp::core  civetweb::civetweb  spdlog::spdlog  nlohmann_json::nlohmann_json
+#   prometheus-cpp::core  spdlog::spdlog  nlohmann_json::nlohmann_json
 #   ONNX::onnx  DNNL::dnnl  GTest::gtest  GTest::gmock  benchmark::benchmark  ZLIB::ZLIB
-#   Threads::Threads  PkgConfig::CBC  PkgConfig::SECCOMP
+#   Threads::Threads  PkgConfig::CBC  PkgConfig::MICROHTTPD  PkgConfig::SECCOMP
 
 if(DEFINED ENV{QUOTIENT_DEPS})
   set(quotient_deps $ENV{QUOTIENT_DEPS})
@@ -32,13 +32,13 @@ find_package(gRPC CONFIG REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
-find_package(civetweb CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(ONNX CONFIG REQUIRED)
 find_package(dnnl CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 if(QUOTIENT_TESTS)
   find_package(GTest CONFIG REQUIRED)

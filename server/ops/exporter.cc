@@ -1,27 +1,37 @@
 #include "server/ops/exporter.h"
 
-#include <civetweb.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <prometheus/text_serializer.h>
+#include <sys/socket.h>
 
-#include <array>
+#include <algorithm>
 #include <iterator>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "server/ops/http_connections.h"
+#include "server/rpc/peer.h"
 
 namespace quotient::ops {
 namespace {
 
-// A client that connects and sends nothing holds a thread for the timeout, so there are more than
-// probes and scrapers need. One that sends a byte now and then holds it for as long as it likes:
-// the library reads what comes before it closes a connection, and has no option against that.
-constexpr char kThreads[] = "24";
-constexpr char kTimeoutMs[] = "1000";
+// These compute answers, and wait for no client. There are more than pages are made at once.
+constexpr unsigned kThreads = 8;
+constexpr unsigned kIdleSeconds = 10;
+// Those that HttpConnections has ended count here until the library has closed them.
+constexpr unsigned kMostSockets = 1024;
 
 constexpr char kMetricsText[] = "text/plain; version=0.0.4; charset=utf-8";
 
-Page AnswerMetrics(const Exporter::Sources& sources, const PageRequest& /*request*/) {
+Page Metrics(const Exporter::Sources& sources) {
   std::vector<prometheus::MetricFamily> families;
   for (const auto& collectable : sources.collectables) {
     std::vector<prometheus::MetricFamily> more = collectable->Collect();
@@ -30,70 +40,152 @@ Page AnswerMetrics(const Exporter::Sources& sources, const PageRequest& /*reques
   return {.type = kMetricsText, .body = prometheus::TextSerializer().Serialize(families)};
 }
 
-Page AnswerLive(const Exporter::Sources& /*sources*/, const PageRequest& /*request*/) {
-  return {.body = "live\n"};
-}
-
-Page AnswerReady(const Exporter::Sources& sources, const PageRequest& /*request*/) {
+Page Ready(const Exporter::Sources& sources) {
   const std::vector<std::string> obstacles = sources.readiness->obstacles();
   if (obstacles.empty()) return {.body = "ready\n"};
   return {.status = 503, .body = absl::StrCat(absl::StrJoin(obstacles, "\n"), "\n")};
 }
 
-Page AnswerPages(const Exporter::Sources& sources, const PageRequest& request) {
-  return sources.pages->Answer(request);
+Page AnswerOf(const Exporter::Sources& sources, const PageRequest& request) {
+  if (request.path == "/metrics") return Metrics(sources);
+  if (request.path == "/livez") return {.body = "live\n"};
+  if (request.path == "/readyz") return Ready(sources);
+  if (sources.pages != nullptr) return sources.pages->Answer(request);
+  return {.status = 404, .body = "not found\n"};
 }
 
-// Answers a request by what `Make` says. Returns the status, for the library's log.
-template <Page Make(const Exporter::Sources&, const PageRequest&)>
-int Serve(mg_connection* connection, void* sources) {
-  const mg_request_info* const info = mg_get_request_info(connection);
-  const auto text = [](const char* value) { return absl::NullSafeStringView(value); };
-  const absl::string_view method = info->request_method;
-  const PageRequest request = {.path = text(info->local_uri),
-                               .query = text(info->query_string),
-                               .host = text(mg_get_header(connection, "Host"))};
-  const bool is_read = method == "GET" || method == "HEAD";
-  const Page answer = is_read ? Make(*static_cast<const Exporter::Sources*>(sources), request)
-                              : Page{.status = 405, .body = "only GET and HEAD\n"};
-  const std::string head = absl::StrCat(
-      "HTTP/1.1 ", answer.status, " ", mg_get_response_code_text(connection, answer.status), "\r\n",
-      answer.headers, "Content-Type: ", answer.type, "\r\nContent-Length: ", answer.body.size(),
-      "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
-  mg_write(connection, head.data(), head.size());
-  if (method != "HEAD") mg_write(connection, answer.body.data(), answer.body.size());
-  return answer.status;
+// Sends a page, which is kept until it is sent.
+MHD_Result Send(MHD_Connection* connection, Page page) {
+  auto* const kept = new Page(std::move(page));
+  MHD_Response* const response = MHD_create_response_from_buffer_with_free_callback_cls(
+      kept->body.size(), kept->body.data(), [](void* sent) { delete static_cast<Page*>(sent); },
+      kept);
+  if (response == nullptr) {
+    delete kept;
+    return MHD_NO;
+  }
+  kept->headers.insert(
+      kept->headers.end(),
+      {{"Content-Type", kept->type}, {"Cache-Control", "no-store"}, {"Connection", "close"}});
+  for (const auto& [name, value] : kept->headers) {
+    MHD_add_response_header(response, name.c_str(), value.c_str());
+  }
+  const MHD_Result result =
+      MHD_queue_response(connection, static_cast<unsigned>(kept->status), response);
+  MHD_destroy_response(response);
+  return result;
 }
+
+// The host or network at the other end of a connection.
+std::string ClientOf(const sockaddr* address) {
+  const bool is_ipv6 = address->sa_family == AF_INET6;
+  char host[NI_MAXHOST];
+  if (getnameinfo(address, is_ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in), host, sizeof(host),
+                  nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "unknown";
+  }
+  return rpc::PeerHost(is_ipv6 ? absl::StrCat("ipv6:[", host, "]:0")
+                               : absl::StrCat("ipv4:", host, ":0"));
+}
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+// Addresses to listen on for "HOST:PORT". Null if there are none.
+Addresses Resolve(const std::string& listen) {
+  const size_t colon = std::min(listen.rfind(':'), listen.size());
+  const std::string host(absl::StripPrefix(absl::StripSuffix(listen.substr(0, colon), "]"), "["));
+  const std::string port(absl::StripPrefix(listen.substr(colon), ":"));
+  const addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
+  addrinfo* found = nullptr;
+  if (port.empty() ||
+      getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found) != 0) {
+    found = nullptr;
+  }
+  return {found, &freeaddrinfo};
+}
+
+class HttpExporter : public Exporter {
+ public:
+  explicit HttpExporter(Sources sources)
+      : sources_(std::move(sources)),
+        connections_({}, &Clock::System(), [](int socket) { shutdown(socket, SHUT_RDWR); }) {}
+
+  ~HttpExporter() override {
+    if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+  }
+
+  absl::Status Listen(const std::string& listen) {
+    const Addresses addresses = Resolve(listen);
+    if (addresses != nullptr) {
+      const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC |
+                             (addresses->ai_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0);
+      daemon_ = MHD_start_daemon(
+          flags, /*port=*/0, nullptr, nullptr, &Handle, this, MHD_OPTION_SOCK_ADDR,
+          addresses->ai_addr, MHD_OPTION_THREAD_POOL_SIZE, kThreads, MHD_OPTION_CONNECTION_LIMIT,
+          kMostSockets, MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_NOTIFY_CONNECTION,
+          &Notify, this, MHD_OPTION_URI_LOG_CALLBACK, &KeepQuery, nullptr,
+          MHD_OPTION_NOTIFY_COMPLETED, &DropQuery, nullptr, MHD_OPTION_END);
+    }
+    if (daemon_ == nullptr) {
+      return absl::UnavailableError(absl::StrCat("cannot serve metrics on ", listen));
+    }
+    const int port = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_BIND_PORT)->port;
+    address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
+    return absl::OkStatus();
+  }
+
+  const std::string& address() const override { return address_; }
+
+ private:
+  static void Notify(void* self, MHD_Connection* connection, void** /*context*/,
+                     MHD_ConnectionNotificationCode code) {
+    auto* const connections = &static_cast<HttpExporter*>(self)->connections_;
+    const int socket =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) return connections->Closed(socket);
+    const sockaddr* const client =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    connections->Opened(socket, ClientOf(client));
+  }
+
+  // The library tells handlers a path that is decoded, and no query as it was sent.
+  static void* KeepQuery(void* /*unused*/, const char* uri, MHD_Connection* /*connection*/) {
+    const absl::string_view text = uri;
+    const size_t mark = text.find('?');
+    return new std::string(mark == text.npos ? "" : text.substr(mark + 1));
+  }
+  static void DropQuery(void* /*unused*/, MHD_Connection* /*connection*/, void** query,
+                        MHD_RequestTerminationCode /*code*/) {
+    delete static_cast<std::string*>(std::exchange(*query, nullptr));
+  }
+
+  static MHD_Result Handle(void* self, MHD_Connection* connection, const char* path,
+                           const char* method_name, const char* /*version*/, const char* /*upload*/,
+                           size_t* /*upload_size*/, void** query) {
+    const absl::string_view method = method_name;
+    if (method != "GET" && method != "HEAD") {
+      return Send(connection, {.status = 405, .body = "only GET and HEAD\n"});
+    }
+    const PageRequest request = {.path = path,
+                                 .query = *static_cast<const std::string*>(*query),
+                                 .host = absl::NullSafeStringView(MHD_lookup_connection_value(
+                                     connection, MHD_HEADER_KIND, "Host"))};
+    return Send(connection, AnswerOf(static_cast<HttpExporter*>(self)->sources_, request));
+  }
+
+  const Sources sources_;
+  HttpConnections connections_;
+  std::string address_;
+  MHD_Daemon* daemon_ = nullptr;
+};
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const std::string& listen,
                                                           Sources sources) {
-  mg_init_library(MG_FEATURES_DEFAULT);
-  std::unique_ptr<Exporter> exporter(new Exporter(std::move(sources)));
-  const std::array<const char*, 7> options = {
-      "listening_ports",    listen.c_str(), "num_threads", kThreads,
-      "request_timeout_ms", kTimeoutMs,     nullptr};
-  const mg_callbacks callbacks = {};
-  exporter->context_ = mg_start(&callbacks, nullptr, const_cast<const char**>(options.data()));
-  mg_server_port port = {};
-  if (exporter->context_ == nullptr || mg_get_server_ports(exporter->context_, 1, &port) < 1) {
-    return absl::UnavailableError(absl::StrCat("cannot serve metrics on ", listen));
-  }
-  auto* const shown = const_cast<Sources*>(&exporter->sources_);
-  mg_set_request_handler(exporter->context_, "/metrics$", &Serve<AnswerMetrics>, shown);
-  mg_set_request_handler(exporter->context_, "/livez$", &Serve<AnswerLive>, shown);
-  mg_set_request_handler(exporter->context_, "/readyz$", &Serve<AnswerReady>, shown);
-  if (exporter->sources_.pages != nullptr) {
-    mg_set_request_handler(exporter->context_, "**", &Serve<AnswerPages>, shown);
-  }
-  exporter->address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port.port);
+  auto exporter = std::make_unique<HttpExporter>(std::move(sources));
+  QUOTIENT_RETURN_IF_ERROR(exporter->Listen(listen));
   return exporter;
-}
-
-Exporter::~Exporter() {
-  if (context_ != nullptr) mg_stop(context_);
-  mg_exit_library();
 }
 
 }  // namespace quotient::ops

@@ -18,10 +18,9 @@
 #include "server/ops/pages.h"
 #include "server/ops/readiness.h"
 
-struct mg_context;
-
 namespace quotient::ops {
 
+// Thread-safe.
 class Exporter {
  public:
   // What the pages show.
@@ -36,19 +35,10 @@ class Exporter {
   // only.
   static absl::StatusOr<std::unique_ptr<Exporter>> Start(const std::string& listen,
                                                          Sources sources);
-  ~Exporter();
-  Exporter(const Exporter&) = delete;
-  Exporter& operator=(const Exporter&) = delete;
+  virtual ~Exporter() = default;
 
   // The requested host and the port in use.
-  const std::string& address() const { return address_; }
-
- private:
-  explicit Exporter(Sources sources) : sources_(std::move(sources)) {}
-
-  const Sources sources_;
-  mg_context* context_ = nullptr;
-  std::string address_;
+  virtual const std::string& address() const = 0;
 };
 
 }  // namespace quotient::ops

@@ -55,6 +55,9 @@ class MeteredJobStore : public jobs::JobStore {
   absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
     return Timed("read", [&] { return store_->BytesOf(client); });
   }
+  absl::StatusOr<std::vector<BlobId>> Loose(std::optional<Digest> after, int limit) override {
+    return Timed("read", [&] { return store_->Loose(after, limit); });
+  }
   absl::StatusOr<int64_t> HeldBytes() override {
     return Timed("read", [&] { return store_->HeldBytes(); });
   }

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -15,10 +17,12 @@ struct PageRequest {
   absl::string_view host;   // Of the header; empty if there was none.
 };
 
+using Headers = std::vector<std::pair<std::string, std::string>>;  // Names and values.
+
 struct Page {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
-  std::string headers;  // Further ones, each with its end of line.
+  Headers headers;  // Further ones.
   std::string body;
   std::shared_ptr<void> held;  // Kept until the page was sent, which a slow reader decides.
 };

@@ -1,5 +1,7 @@
 #include "server/pages/frame.h"
 
+#include <utility>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/digest.h"
@@ -8,10 +10,6 @@
 namespace quotient::pages {
 namespace {
 
-// Of all pages: what they are may not be guessed, and where they were left is nobody's business.
-constexpr char kHeaders[] =
-    "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
-    "Cross-Origin-Resource-Policy: same-origin\r\n";
 // They are in no frame of another site, send no forms, and have no other base.
 constexpr char kPolicy[] =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ";
@@ -19,6 +17,15 @@ constexpr char kPolicy[] =
 std::string Base64OfDigest(absl::string_view text) {
   const std::string bytes = absl::HexStringToBytes(Digest::Of(text).Hex());
   return absl::Base64Escape(bytes);
+}
+
+// The headers of a page with this policy, after what all have: what they are may not be guessed,
+// and where they were left is nobody's business.
+ops::Headers HeadersWith(std::string policy) {
+  return {{"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Content-Security-Policy", std::move(policy)}};
 }
 
 }  // namespace
@@ -39,16 +46,16 @@ std::string FramedPage(const FrameText& text, absl::string_view sections, int re
       {.title = text.title, .subtitle = text.subtitle, .head = head, .nav = nav}, sections);
 }
 
-const std::string& FrameHeaders() {
-  static const auto* const headers = new std::string(absl::StrCat(
-      kHeaders, "Content-Security-Policy: ", kPolicy, "script-src 'self'; connect-src 'self'; ",
-      "style-src 'sha256-", Base64OfDigest(report::PageStyle()), "'\r\n"));
+const ops::Headers& FrameHeaders() {
+  static const auto* const headers = new ops::Headers(
+      HeadersWith(absl::StrCat(kPolicy, "script-src 'self'; connect-src 'self'; style-src 'sha256-",
+                               Base64OfDigest(report::PageStyle()), "'")));
   return *headers;
 }
 
-const std::string& ReportHeaders() {
-  static const auto* const headers = new std::string(absl::StrCat(
-      kHeaders, "Content-Security-Policy: sandbox; ", kPolicy, "style-src 'unsafe-inline'\r\n"));
+const ops::Headers& ReportHeaders() {
+  static const auto* const headers = new ops::Headers(
+      HeadersWith(absl::StrCat("sandbox; ", kPolicy, "style-src 'unsafe-inline'")));
   return *headers;
 }
 

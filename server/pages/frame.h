@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "server/ops/pages.h"
 
 namespace quotient::pages {
 
@@ -18,10 +19,10 @@ struct FrameText {
 // 0 for pages that stay as they are. `sections` is HTML.
 std::string FramedPage(const FrameText& text, absl::string_view sections, int refresh_seconds);
 
-// The headers for such a page, each with its end of line. They let a browser run the script above
+// The headers for such a page. They let a browser run the script above
 // and nothing else, whatever a page has in it.
-const std::string& FrameHeaders();
+const ops::Headers& FrameHeaders();
 // Those for a stored report, which has no script, and styles of its own.
-const std::string& ReportHeaders();
+const ops::Headers& ReportHeaders();
 
 }  // namespace quotient::pages

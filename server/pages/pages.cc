@@ -36,7 +36,7 @@ ops::Page Refusal(int status, absl::string_view title, absl::string_view text,
       {.title = title, .root = root},
       absl::StrCat("<section><p>", Shortened(text, 500), "</p></section>"), /*refresh_seconds=*/0));
   page.status = status;
-  if (status == 503) page.headers += "Retry-After: 1\r\n";
+  if (status == 503) page.headers.emplace_back("Retry-After", "1");
   return page;
 }
 

@@ -73,7 +73,7 @@ CONFINED = [
      "the Prometheus client is known to server/ops only"),
     (re.compile(r"seccomp\.h$"), ("server/runner/",),
      "system call filters are known to server/runner only"),
-    (re.compile(r"(civetweb|CivetServer)\.h$"), ("server/ops/", "tests/"),
+    (re.compile(r"microhttpd\.h$"), ("server/ops/",),
      "the HTTP server is known to server/ops only"),
 ]
 

@@ -19,8 +19,11 @@ namespace quotient::pages {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Key;
 using ::testing::Not;
+using ::testing::Pair;
 
 // Counts lists, and lets reads fail.
 class WatchedJobStore : public testing::FaultyJobStore {
@@ -97,7 +100,7 @@ TEST_F(PagesTest, TheStatusHasJobsAndTheirGains) {
   const ops::Page page = Ask("/");
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.type, "text/html; charset=utf-8");
-  EXPECT_THAT(page.headers, HasSubstr("Content-Security-Policy: "));
+  EXPECT_THAT(page.headers, Contains(Key("Content-Security-Policy")));
   EXPECT_THAT(page.body,
               AllOf(HasSubstr("Not ready: starting"), HasSubstr("25.0 % faster"),
                     HasSubstr("<a href=\"jobs?state=waiting\">1</a>"), HasSubstr("1 of 1")));
@@ -153,7 +156,9 @@ TEST_F(PagesTest, AReportIsServedAsItIsAndMayRunNothing) {
   const ops::Page report = Ask("/jobs/" + id + "/report");
   EXPECT_EQ(report.status, 200);
   EXPECT_EQ(report.body, "<html><script>x</script>");
-  EXPECT_THAT(report.headers, AllOf(HasSubstr("sandbox"), Not(HasSubstr("script-src"))));
+  EXPECT_THAT(report.headers,
+              Contains(Pair("Content-Security-Policy",
+                            AllOf(HasSubstr("sandbox"), Not(HasSubstr("script-src"))))));
   EXPECT_THAT(Ask("/jobs/" + id).body, HasSubstr(": improved</div>")) << "its JSON is of no use";
 }
 
@@ -194,17 +199,17 @@ TEST_F(PagesTest, AStoreThatDoesNotAnswerIsNoEmptyServer) {
     const ops::Page page = Ask(path);
     EXPECT_EQ(page.status, 503) << path;
     EXPECT_THAT(page.body, HasSubstr("the disk is &lt;full&gt;"));
-    EXPECT_THAT(page.headers, HasSubstr("Retry-After"));
+    EXPECT_THAT(page.headers, Contains(Key("Retry-After")));
   }
 }
 
-// Whoever reads slowly keeps a thread busy, which probes need.
+// A page is in memory until whoever asked has read it.
 TEST_F(PagesTest, FewPagesAreSentAtOnce) {
   std::vector<ops::Page> sent;
   for (int i = 0; i < ServerPages::kMostAtOnce; ++i) sent.push_back(Ask("/"));
   const ops::Page refused = Ask("/");
   EXPECT_EQ(refused.status, 503);
-  EXPECT_THAT(refused.headers, HasSubstr("Retry-After"));
+  EXPECT_THAT(refused.headers, Contains(Key("Retry-After")));
   sent.pop_back();
   EXPECT_EQ(Ask("/").status, 200);
 }
