@@ -11,7 +11,7 @@
 #
 #   quotient-VERSION-linux-x86_64.tar.gz       all else, with the libraries that a bare machine lacks
 #   quotient-cuda-VERSION-linux-x86_64.tar.gz  to be unpacked over it
-#   quotient_VERSION_amd64.deb                 programs, man pages, completion, what builds need
+#   quotient_VERSION_amd64.deb                 programs, man pages, completion, what builds and operators need
 #   libquotient-dev_VERSION_amd64.deb          the C++ client library
 #   quotient-cuda_VERSION_amd64.deb
 #   SHA256SUMS
@@ -71,7 +71,7 @@ umask 022
 
 # --- 1. What CMake installs, a folder per component; and pages that programs write themselves
 
-for component in programs builds client cuda; do
+for component in programs builds operation client cuda; do
   cmake --install "$build" --prefix "$work/$component" --component "$component" --strip >/dev/null
 done
 strip --strip-unneeded "$work/programs/lib/libdnnl.so.3"
@@ -83,7 +83,7 @@ find "$work/client/lib" -name '*.a' -exec strip --strip-debug --enable-determini
 # Puts what the archive and the Debian package have in common below $1.
 add_common() {
   mkdir -p "$1"
-  cp -R "$work/builds/." "$work/pages/." "$1"
+  cp -R "$work/builds/." "$work/operation/." "$work/pages/." "$1"
   mkdir -p "$1/share/quotient/licenses/quotient"
   cp "$repo/LICENSE" "$1/share/quotient/licenses/quotient"
 }

@@ -20,7 +20,8 @@ Suggests: quotient-cuda, libquotient-dev'
     description='makes ONNX models faster, and proves it
  Takes an ONNX model, searches for an equivalent and faster one, and checks
  both claims. It has the server quotientd and the command line client quotient,
- and what builds with CMake, Bazel and make need.'
+ what builds with CMake, Bazel and make need, and for operators a Helm chart,
+ rules for Prometheus and dashboards for Grafana.'
     ;;
   libquotient-dev)
     section=libdevel

@@ -1,7 +1,9 @@
 """Packages that deploy/package.sh makes of this build: what is in them, that the archive runs from another folder,
 and that the same build gives the same bytes.
 
-    package_test.py BUILD
+    package_test.py BUILD PACKAGES
+
+PACKAGES is the folder with those that were made.
 """
 
 import gzip
@@ -24,9 +26,13 @@ import referencing
 import referencing.jsonschema
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests/e2e"))
+sys.path += [str(ROOT / "tests/e2e"), str(ROOT / "tests/lint")]
 import harness  # noqa: E402
 import models  # noqa: E402
+import pages  # noqa: E402
+
+# Pages of the package that lead to others: those are in it, too (deploy/cmake/QuotientOperation.cmake).
+GUIDES = ["guide", "kubernetes", "dashboards", "prometheus"]
 
 # A machine has these with glibc; a package must not bring them.
 GLIBC = re.compile(r"(linux-vdso|ld-linux-x86-64|lib(c|m|dl|pthread|rt|resolv|mvec|anl|util))\.so")
@@ -52,17 +58,11 @@ def bill_validator():
     return jsonschema.Draft7Validator(schema, registry=registry, format_checker=jsonschema.FormatChecker())
 
 
-def make_packages(output):
-    run(ROOT / "deploy/package.sh", "--build", BUILD, "--output", output, "--quick",
-        env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
-
-
 class PackageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.packages = cls.folder / "packages"
-        make_packages(cls.packages)
+        cls.packages = PACKAGES
         (archive,) = (path for path in cls.packages.glob("quotient-*.tar.gz") if "cuda" not in path.name)
         cls.version = re.fullmatch(r"quotient-(\d+\.\d+\.\d+)-linux-x86_64\.tar\.gz", archive.name)[1]
         # A name with a space: a folder is the user's.
@@ -94,7 +94,8 @@ class PackageTest(unittest.TestCase):
 
     def test_same_build_gives_same_bytes(self):
         again = self.folder / "again"
-        make_packages(again)
+        run(ROOT / "deploy/package.sh", "--build", BUILD, "--output", again, "--quick",
+            env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
         sums = (self.packages / "SHA256SUMS").read_text()
         self.assertEqual(sums, (again / "SHA256SUMS").read_text())
         for line in sums.splitlines():
@@ -246,6 +247,20 @@ class PackageTest(unittest.TestCase):
         self.assertEqual({"onnx", "onednn-cpu-gomp", "onnxruntime"}, set(digests))
         self.assertIn(f"--hash=sha256:{digests['onnxruntime']}", pins)
 
+    def test_what_operators_need(self):
+        for root in (self.prefix / "share/quotient", self.unpacked("quotient") / "usr/share/quotient"):
+            for folder in ("kubernetes", "dashboards", "prometheus", "guide/stories"):
+                there = {path.relative_to(ROOT): path.read_bytes() for path in (ROOT / "deploy" / folder).rglob("*")
+                         if path.is_file() and "__pycache__" not in path.parts}
+                self.assertTrue(there)
+                self.assertEqual(there, {path.relative_to(root): path.read_bytes()
+                                         for path in (root / "deploy" / folder).rglob("*") if path.is_file()})
+            self.assertTrue(os.access(root / "deploy/guide/stories/build_engineer.sh", os.X_OK))
+            found = {str(path.relative_to(root)) for path in root.rglob("*")} | {"."}
+            for page in sorted(name for name in found if re.match(rf"deploy/({'|'.join(GUIDES)})/.*md$", name)):
+                prose = pages.FENCE.sub("", (root / page).read_text())
+                self.assertEqual([], list(pages.wrong_links(root, page, prose, found)))
+
     def test_every_command_has_a_page(self):
         pages = self.prefix / "share/man"
         commands = re.findall(r"^  ([a-z]+) +[a-z]", run(self.prefix / "bin/quotient", "--help", env=self.env)
@@ -273,5 +288,5 @@ class PackageTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BUILD = pathlib.Path(sys.argv.pop(1))
+    BUILD, PACKAGES = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
     unittest.main()

@@ -1,4 +1,4 @@
-"""Pages name what is there: links, files in backticks, and the C++ that CONTRIBUTING.md quotes.
+"""Pages name what is there: links with their headings, files in backticks, and the C++ that CONTRIBUTING.md quotes.
 
 Run it in the root of the repository. Prints a line per mistake; the exit status is 1 if there is one.
 """
@@ -10,7 +10,9 @@ import sys
 
 FOLDERS = [".ci", "client", "core", "deploy", "proto", "server", "tests"]
 FENCE = re.compile(r"^[ ]*```(\w*)\n(.*?)^[ ]*```", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+# The target, which is empty in a link within a page, and the heading.
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#{1,6} +(.*)$", re.MULTILINE)
 # A path of at least two parts with an ending. Capital letters stand for any name: cases/FAMILY.txt.
 FILE = re.compile(r"`([\w.-]+(?:/[\w.-]+)*/[a-z0-9_.-]+\.(?:cc|h|py|sh|txt|md|proto|cmake))`")
 
@@ -28,15 +30,32 @@ def squeezed(text):
     return re.sub(r"\s+", "", text)
 
 
+def headings(root, page):
+    """What links call the headings of a page: as GitHub does, without punctuation and in small letters."""
+    found = HEADING.findall(FENCE.sub("", (root / page).read_text()))
+    texts = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in found]
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in texts}
+
+
+def wrong_links(root, page, prose, there):
+    here = os.path.dirname(page)
+    for target, heading in LINK.findall(prose):
+        if "://" in target or not (target or heading):
+            continue
+        path = os.path.normpath(os.path.join(here, target)) if target else page
+        if path not in there:
+            yield f"{page}: the link {target} leads nowhere"
+        elif heading and path.endswith(".md") and heading not in headings(root, path):
+            yield f"{page}: {path} has no heading {heading}"
+
+
 def mistakes(root):
     found, folders = files(root)
     for page in sorted(name for name in found if name.endswith(".md")):
         text = (root / page).read_text()
         here = os.path.dirname(page)
         prose = FENCE.sub("", text)
-        for target in LINK.findall(prose):
-            if "://" not in target and os.path.normpath(os.path.join(here, target)) not in found | folders:
-                yield f"{page}: the link {target} leads nowhere"
+        yield from wrong_links(root, page, prose, found | folders)
         for name in FILE.findall(prose):
             if name not in found and os.path.normpath(os.path.join(here, name)) not in found:
                 yield f"{page}: there is no file {name}"
