@@ -1,4 +1,5 @@
-"""The guide: the reference of the API is current, and each answer names tests that exist."""
+"""The guide: the reference of the API is current, each answer names tests that exist, and numbers of the comparison are those
+that were measured."""
 
 import pathlib
 import re
@@ -8,6 +9,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "deploy" / "guide"
+# Pages with what was measured, and how they call rows of the comparison that have other names there.
+MEASURED = ["tests/bench/models/RESULTS.md", "tests/bench/models/FAMILIES.md", "tests/e2e/random_models/README.md"]
+CALLED = {"median of 26 networks": "Medians over all", "`quotient simplify`": "| quotient |", "OnnxSlim": "onnxslim"}
 
 
 class GuideTest(unittest.TestCase):
@@ -37,6 +41,19 @@ class GuideTest(unittest.TestCase):
                     text = (ROOT / file).read_text()
                     for name in re.findall(r"`(\w+)`", names):
                         self.assertRegex(text, rf"(TEST(_F|_P)?\(\w+, {name}\)|def {name}\()", file)
+
+    def test_each_number_of_the_comparison_was_measured(self):
+        measured = "\n".join((ROOT / page).read_text() for page in MEASURED).splitlines()
+        _, compared = (GUIDE / "COMPARISON.md").read_text().split("## What was measured")
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in compared.splitlines()
+                if re.match(r"\| [^|]+ \| .*\d", line)]
+        self.assertGreater(len(rows), 10)
+        for name, *numbers in rows:
+            called = CALLED.get(name, name)
+            wanted = {number for number in numbers if number != "does not load"}
+            with self.subTest(name):
+                self.assertTrue([line for line in measured if called in line
+                                 and wanted <= set(re.findall(r"\d+(?:\.\d+)?", line))], wanted)
 
 
 if __name__ == "__main__":
