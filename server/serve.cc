@@ -47,6 +47,7 @@
 #include "server/ops/ticker.h"
 #include "server/pages/pages.h"
 #include "server/recovery.h"
+#include "server/rpc/addresses.h"
 #include "server/rpc/blob_service.h"
 #include "server/rpc/capabilities_service.h"
 #include "server/rpc/model_service.h"
@@ -198,9 +199,7 @@ struct Services {
 };
 
 absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlags& flags,
-                                                        Services* services,
-                                                        worker::WorkerPool* pool,
-                                                        ops::Metrics* metrics) {
+                                                        Services* services, ops::Metrics* metrics) {
   rpc::GrpcServer::Interceptors interceptors;
   interceptors.push_back(ops::NewGrpcMeter(&Clock::System(), metrics));
   interceptors.push_back(services->requests.NewInterceptors());
@@ -211,8 +210,7 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
        .max_chunk_bytes = services->blob_limits.max_chunk_bytes,
        .max_threads = services->blob_limits.streams.count + kThreadsOfOtherCalls,
        .max_streams_per_connection = static_cast<int>(std::min<int64_t>(
-           flags.max_watches_per_client + kStreamsBesideWatches, std::numeric_limits<int>::max())),
-       .on_deaf = [pool](const absl::Status& why) { pool->Fail(why); }},
+           flags.max_watches_per_client + kStreamsBesideWatches, std::numeric_limits<int>::max()))},
       {&services->blobs, &services->models, &services->optimizer, &services->capabilities},
       std::move(interceptors));
 }
@@ -300,8 +298,7 @@ absl::Status TryToRecover(Recovery* recovery) {
   return absl::OkStatus();
 }
 
-// A shell allows 1024 open files, and each connection is one. When they have run out once, gRPC's
-// server accepts no connection any more, and this process ends.
+// A shell allows 1024 open files, and each connection is one.
 void AllowAllFiles() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -336,7 +333,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   end = [&workers](const absl::Status& why) { workers.pool.Fail(why); };
   Services services(flags, stores, &queue, &workers, &readiness);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
-                            Listen(flags, &services, &workers.pool, &metrics));
+                            Listen(flags, &services, &metrics));
   const ops::GpuMonitor gpus(ops::kNvmlLibrary, &Clock::System());
   const std::unique_ptr<pages::ServerPages> pages =
       MakePages(flags, stores, &queue, &gpus, &readiness);

@@ -1,12 +1,10 @@
 #include "server/ops/exporter.h"
 
 #include <microhttpd.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <prometheus/text_serializer.h>
 #include <sys/socket.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -14,10 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
-#include "server/ops/http_connections.h"
+#include "server/rpc/addresses.h"
+#include "server/rpc/connection_table.h"
 #include "server/rpc/peer.h"
 
 namespace quotient::ops {
@@ -26,7 +24,9 @@ namespace {
 // These compute answers, and wait for no client. There are more than pages are made at once.
 constexpr unsigned kThreads = 8;
 constexpr unsigned kIdleSeconds = 10;
-// Those that HttpConnections has ended count here until the library has closed them.
+constexpr int kMostConnections = 64;
+constexpr int64_t kLongestMs = 30'000;
+// Of the library, which counts those that were ended until it has closed them.
 constexpr unsigned kMostSockets = 1024;
 
 constexpr char kMetricsText[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -76,46 +76,18 @@ MHD_Result Send(MHD_Connection* connection, Page page) {
   return result;
 }
 
-// The host or network at the other end of a connection.
-std::string ClientOf(const sockaddr* address) {
-  const bool is_ipv6 = address->sa_family == AF_INET6;
-  char host[NI_MAXHOST];
-  if (getnameinfo(address, is_ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in), host, sizeof(host),
-                  nullptr, 0, NI_NUMERICHOST) != 0) {
-    return "unknown";
-  }
-  return rpc::PeerHost(is_ipv6 ? absl::StrCat("ipv6:[", host, "]:0")
-                               : absl::StrCat("ipv4:", host, ":0"));
-}
-
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-// Addresses to listen on for "HOST:PORT". Null if there are none.
-Addresses Resolve(const std::string& listen) {
-  const size_t colon = std::min(listen.rfind(':'), listen.size());
-  const std::string host(absl::StripPrefix(absl::StripSuffix(listen.substr(0, colon), "]"), "["));
-  const std::string port(absl::StripPrefix(listen.substr(colon), ":"));
-  const addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
-  addrinfo* found = nullptr;
-  if (port.empty() ||
-      getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found) != 0) {
-    found = nullptr;
-  }
-  return {found, &freeaddrinfo};
-}
-
 class HttpExporter : public Exporter {
  public:
   explicit HttpExporter(Sources sources)
       : sources_(std::move(sources)),
-        connections_({}, &Clock::System(), [](int socket) { shutdown(socket, SHUT_RDWR); }) {}
+        connections_({.most = kMostConnections, .longest_ms = kLongestMs}, &Clock::System()) {}
 
   ~HttpExporter() override {
     if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
   }
 
   absl::Status Listen(const std::string& listen) {
-    const Addresses addresses = Resolve(listen);
+    const rpc::Addresses addresses = rpc::Resolve(listen);
     if (addresses != nullptr) {
       const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC |
                              (addresses->ai_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0);
@@ -139,13 +111,12 @@ class HttpExporter : public Exporter {
  private:
   static void Notify(void* self, MHD_Connection* connection, void** /*context*/,
                      MHD_ConnectionNotificationCode code) {
-    auto* const connections = &static_cast<HttpExporter*>(self)->connections_;
+    if (code != MHD_CONNECTION_NOTIFY_STARTED) return;
     const int socket =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    if (code == MHD_CONNECTION_NOTIFY_CLOSED) return connections->Closed(socket);
     const sockaddr* const client =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-    connections->Opened(socket, ClientOf(client));
+    static_cast<HttpExporter*>(self)->connections_.Add(socket, rpc::PeerHost(rpc::PeerOf(*client)));
   }
 
   // The library tells handlers a path that is decoded, and no query as it was sent.
@@ -174,7 +145,7 @@ class HttpExporter : public Exporter {
   }
 
   const Sources sources_;
-  HttpConnections connections_;
+  rpc::ConnectionTable connections_;
   std::string address_;
   MHD_Daemon* daemon_ = nullptr;
 };

@@ -7,7 +7,6 @@
 #include <grpcpp/support/server_interceptor.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/rpc/health_service.h"
+#include "server/rpc/listener.h"
 #include "server/rpc/stream_slots.h"
 
 namespace quotient::rpc {
@@ -34,10 +34,9 @@ struct ServerSettings {
   int max_streams_per_connection = 2048;
   // Streams of grpc.health.v1.Health/Watch. It is their way to wait for news.
   SlotLimits health_watches = {.count = 1024, .per_peer = 64, .spared_idle_ms = std::nullopt};
-  // Told, from any thread, when no connection is accepted any more, as after file descriptors had
-  // run out once; only a new process can remedy that. Of the last server that was started. Must not
-  // call the server.
-  std::function<void(const absl::Status&)> on_deaf = {};
+  // No more than half of the files that the process may open. The oldest of the client that has
+  // most gives way to a further one.
+  int max_connections = 12'000;
 };
 
 class GrpcServer {
@@ -54,7 +53,7 @@ class GrpcServer {
   ~GrpcServer();
 
   // The address to which clients connect: the requested host and the port in use.
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return listener_->address(); }
 
   // Sets the answer of the health service (grpc.health.v1) for the service "", which stands for the
   // server as a whole. That for "live" is SERVING while the server answers at all.
@@ -67,13 +66,10 @@ class GrpcServer {
  private:
   explicit GrpcServer(const ServerSettings& settings);
 
-  std::string address_;
   HealthService health_;  // Outlives the server.
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Listener> listener_;  // Ends before the others, which it calls.
 };
-
-// Whether only this machine can reach the address: true for "127.0.0.1:7070", "[::1]:0",
-// "localhost:0" and "unix:PATH", false for "0.0.0.0:7070".
-bool IsLoopback(const std::string& address);
 
 }  // namespace quotient::rpc

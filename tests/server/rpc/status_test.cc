@@ -1,6 +1,7 @@
 #include "server/rpc/status.h"
 
 #include "google/rpc/status.pb.h"
+#include "server/rpc/addresses.h"
 #include "server/rpc/page_token.h"
 #include "server/rpc/server.h"
 #include "tests/support/status_matchers.h"
