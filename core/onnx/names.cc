@@ -4,31 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/base/utf8.h"
 #include "core/onnx/errors.h"
 
 namespace quotient::onnx {
 namespace {
-
-// Length of the well-formed UTF-8 sequence at the start of `text`; 0 if there is none. Overlong
-// forms, surrogates and code points above U+10FFFF are not well-formed (Unicode, table 3-7).
-size_t Utf8Length(absl::string_view text) {
-  const auto byte = [&text](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xc2 && lead < 0xe0   ? 2
-                        : (lead & 0xf0) == 0xe0       ? 3
-                        : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                      : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (lead == 0xe0 && byte(1) < 0xa0) return 0;
-  if (lead == 0xed && byte(1) > 0x9f) return 0;
-  if (lead == 0xf0 && byte(1) < 0x90) return 0;
-  if (lead == 0xf4 && byte(1) > 0x8f) return 0;
-  return length;
-}
 
 bool IsUtf8WithoutNul(absl::string_view text) {
   while (!text.empty()) {

@@ -9,9 +9,11 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "core/base/utf8.h"
 #include "core/kernels/device_name.h"
 #include "core/report/cost_line.h"
 #include "core/report/decision_text.h"
@@ -286,31 +288,45 @@ std::string Circumstances(const Report& report) {
       "</p></section>");
 }
 
+// Whether a character of more than one byte can be shown by itself: none that controls a terminal,
+// has no width, or turns the direction of what follows (U+0080 to U+009F, U+200B to U+200F, U+2028
+// to U+202E, U+2060 to U+206F, U+FEFF).
+bool IsVisible(absl::string_view character) {
+  const auto is_within = [&](absl::string_view first, absl::string_view last) {
+    return character >= first && character <= last;
+  };
+  return !is_within("\xc2\x80", "\xc2\x9f") && !is_within("\xe2\x80\x8b", "\xe2\x80\x8f") &&
+         !is_within("\xe2\x80\xa8", "\xe2\x80\xae") && !is_within("\xe2\x81\xa0", "\xe2\x81\xaf") &&
+         character != "\xef\xbb\xbf";
+}
+
+// `character` is a sequence of UTF-8, or a byte that is none.
+absl::string_view EscapedCharacter(absl::string_view character) {
+  if (character.size() > 1) return IsVisible(character) ? character : "?";
+  switch (character.front()) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
+    default:
+      return absl::ascii_isprint(static_cast<unsigned char>(character.front())) ? character : "?";
+  }
+}
+
 }  // namespace
 
 std::string HtmlEscaped(absl::string_view text) {
   std::string escaped;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c < 0x20 || c >= 0x7f ? '?' : static_cast<char>(c);
-    }
+  while (!text.empty()) {
+    const size_t length = std::max<size_t>(1, Utf8Length(text));
+    absl::StrAppend(&escaped, EscapedCharacter(text.substr(0, length)));
+    text.remove_prefix(length);
   }
   return escaped;
 }

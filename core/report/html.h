@@ -11,8 +11,8 @@
 
 namespace quotient::report {
 
-// Escapes text for use in element content and quoted attributes. Bytes outside printable ASCII
-// become "?".
+// Escapes text for use in element content and quoted attributes. What is no UTF-8, a control
+// character, or one that hides or turns others, becomes "?".
 std::string HtmlEscaped(absl::string_view text);
 
 // "1.2 µs" or "12.34 ms".

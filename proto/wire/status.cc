@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/reason.h"
+#include "core/base/utf8.h"
 #include "google/rpc/error_details.pb.h"
 
 namespace quotient::wire {
@@ -35,22 +36,6 @@ void AddPreconditionFailure(const absl::Cord& missing, google::rpc::Status* mess
     violation->set_subject(absl::StrCat("blobs/", blob));
   }
   message->add_details()->PackFrom(failure);
-}
-
-// Returns the length of the well-formed UTF-8 sequence at the front of `text`, 0 if there is none.
-size_t Utf8Length(absl::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates and numbers beyond U+10FFFF are recognized by their second byte.
-  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;
-  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;
-  return length;
 }
 
 }  // namespace

@@ -15,11 +15,16 @@ using report::HtmlEscaped;
 
 constexpr size_t kMostPhase = 40;
 
+// Whether a byte of UTF-8 continues a character.
+bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
 }  // namespace
 
 std::string Shortened(absl::string_view text, size_t most) {
   if (text.size() <= most) return HtmlEscaped(text);
-  return absl::StrCat(HtmlEscaped(text.substr(0, most - 3)), "...");
+  size_t kept = most - 3;
+  while (kept > 0 && IsContinuation(text[kept])) --kept;
+  return absl::StrCat(HtmlEscaped(text.substr(0, kept)), "...");
 }
 
 std::string TimeOf(int64_t unix_ms) {

@@ -20,6 +20,16 @@ TEST(ReportHtmlTest, EscapesEveryName) {
   EXPECT_EQ(html.find("http"), std::string::npos) << "nothing from elsewhere";
 }
 
+TEST(ReportHtmlTest, NamesMayBeOfAnyLanguage) {
+  EXPECT_EQ(HtmlEscaped("modèle 模型 \xf0\x9f\x98\x80 <&\"'>"),
+            "modèle 模型 \xf0\x9f\x98\x80 &lt;&amp;&quot;&#39;&gt;");
+  // No UTF-8: a byte alone, a sequence that is cut, an overlong form, a surrogate.
+  EXPECT_EQ(HtmlEscaped("\xff \xe6\xa8 \xc0\xaf \xed\xa0\x80"), "? ?? ?? ???");
+  EXPECT_EQ(HtmlEscaped(absl::string_view("a\0b\x1b\x7f\n", 6)), "a?b???");
+  // Controls, a space without width, a change of direction, an isolate, a byte order mark.
+  EXPECT_EQ(HtmlEscaped("\xc2\x9b\xe2\x80\x8b\xe2\x80\xae\xe2\x81\xa6\xef\xbb\xbf"), "?????");
+}
+
 TEST(ReportHtmlTest, ShowsTheSearch) {
   const std::string html = ToHtml(Example());
   EXPECT_NE(html.find("321 simulations, 123 different states"), std::string::npos);

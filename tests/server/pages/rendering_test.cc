@@ -297,6 +297,7 @@ TEST(WordsTest, TimesAndSizes) {
   EXPECT_EQ(TimeOf(0), "-");
   EXPECT_EQ(Shortened("abcdefgh", 6), "abc...");
   EXPECT_EQ(Shortened("abcdef", 6), "abcdef");
+  EXPECT_EQ(Shortened("ab\xc3\xa4\xc3\xa4\xc3\xa4", 6), "ab...") << "no half of a letter";
 }
 
 }  // namespace
