@@ -225,7 +225,7 @@ std::unique_ptr<pages::ServerPages> MakePages(const config::ServerFlags& flags,
   return std::make_unique<pages::ServerPages>(
       pages::Settings{.version = QUOTIENT_VERSION,
                       .workers = static_cast<int>(flags.workers),
-                      .is_local = is_local},
+                      .is_local = flags.status_page == "local"},
       pages::Sources{.jobs = stores.jobs.get(),
                      .blobs = stores.blobs.get(),
                      .inventory = stores.blobs.get(),

@@ -38,7 +38,8 @@ const Flag kFlags[] = {
      "free one; default: none of these"},
     {"status-page", "WHEN", &ServerFlags::status_page,
      "pages for people on the same port, without login: the server's status, its jobs and their "
-     "reports; on, off, or local: if no other machine can connect there"},
+     "reports; on, off, or local: if no other machine can connect there, and only by an address "
+     "or localhost, so not behind a proxy"},
     {"workers", "N", &ServerFlags::workers, "jobs that run at once"},
     {"log-level", "LEVEL", &ServerFlags::log_level, "debug, info, warn or error"},
     {"log-format", "FORMAT", &ServerFlags::log_format,

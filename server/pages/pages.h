@@ -49,7 +49,7 @@ struct Sources {
 struct Settings {
   std::string version;
   int workers = 1;
-  // Whether only this machine can connect. Then a page of the Web that gives its own name the
+  // Whether they are for this machine alone. Then a page of the Web that gives its own name the
   // address of this machine is refused, by the name that the browser asks for.
   bool is_local = true;
 };

@@ -64,11 +64,13 @@ class Server:
         """The page that Prometheus reads; of a server with --metrics-listen."""
         return self.page("/metrics")[1]
 
-    def page(self, path):
-        """The status and the text of a page; of a server with --metrics-listen."""
+    def page(self, path, host=None):
+        """The status and the text of a page, asked for by another name of its host if one is given; of a server with
+        --metrics-listen."""
         url = re.findall(r"metrics on (\S+)/metrics", self.log.read_text())[-1] + path
+        request = urllib.request.Request(url, headers={"Host": host} if host else {})
         try:
-            with urllib.request.urlopen(url, timeout=30) as page:
+            with urllib.request.urlopen(request, timeout=30) as page:
                 return page.status, page.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

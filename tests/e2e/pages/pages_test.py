@@ -85,6 +85,10 @@ class ServedTest(PagesTestCase):
             self.assertEqual(answer.status, code, (method, host))
             connection.close()
 
+    def test_by_any_name_if_that_is_meant(self):
+        server = self.serve("--metrics-listen", "127.0.0.1:0", "--status-page", "on")
+        self.assertEqual(server.page("/", host="quotient.example")[0], 200)
+
     def test_they_can_be_switched_off(self):
         for flags, code in ((("--status-page", "off"), 404), (("--status-page=on",), 200)):
             server = self.serve("--metrics-listen", "127.0.0.1:0", *flags)
