@@ -29,10 +29,11 @@ void LogFailure(const char* what, const absl::Status& status) {
 }
 
 // Runs a round, and tells what it did.
-void RemoveUnneeded(jobs::Retention* retention, ops::Metrics* metrics) {
+void RemoveUnneeded(jobs::Retention* retention, jobs::SentBlobs* sent, ops::Metrics* metrics) {
   jobs::RetentionRound round;
   const absl::Status status = retention->Run(&round);
   LogFailure("removal of what nobody needs", status);
+  LogFailure("files that are gone", sent->DiscountGone());
   metrics->Add(ops::MetricId::kBlobsRemoved, {}, round.blobs);
   metrics->Add(ops::MetricId::kBlobBytesRemoved, {}, static_cast<double>(round.blob_bytes));
   if (status.ok()) {
@@ -78,7 +79,7 @@ std::vector<ops::Ticker::Task> QuickChores(jobs::WatchHub* hub, jobs::Dispatch* 
       {absl::Seconds(5),
        [blobs, requests, replies] {
          blobs->CancelIdle();
-         requests->EndIdle();
+         requests->CancelIdle();
          replies->CancelIdle();
        }},
       {absl::Hours(1), [admission] { LogFailure("request ids", admission->ForgetOldRequests()); }},
@@ -100,6 +101,7 @@ std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, cons
                                           ops::Metrics* metrics) {
   constexpr int kStepsPerSecond = 4;
   const int64_t step_bytes = flags.scrub_bytes_per_second / kStepsPerSecond;
+  jobs::SentBlobs* const sent = stores.sent.get();
   return {
       {absl::Seconds(1) / kStepsPerSecond, [=] { scrubber->Step(step_bytes); }},
       {absl::Minutes(1),
@@ -108,11 +110,12 @@ std::vector<ops::Ticker::Task> SlowChores(const config::ServerFlags& flags, cons
          LogFailure("uploads",
                     uploads->Expire(now_ms - kUploadLifeMs, now_ms - kEmptyUploadLifeMs));
        }},
-      {absl::Seconds(flags.tidy_seconds), [=] { RemoveUnneeded(retention, metrics); }, kSoon},
+      {absl::Seconds(flags.tidy_seconds), [=] { RemoveUnneeded(retention, sent, metrics); }, kSoon},
       {absl::Minutes(1),
        [=] {
-         if (retention->IsRoomShort().value_or(false)) RemoveUnneeded(retention, metrics);
+         if (retention->IsRoomShort().value_or(false)) RemoveUnneeded(retention, sent, metrics);
        }},
+      {absl::Seconds(10), [sent] { sent->RemoveLeft(); }},
       {absl::Seconds(1), [store = stores.jobs.get()] { GiveBack(store); }},
       {absl::Seconds(10),
        [directory = stores.directory.get(), min_free_bytes = flags.min_free_bytes] {

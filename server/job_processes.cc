@@ -49,6 +49,17 @@ runner::v1::Setup SetupOf(const config::ServerFlags& flags, const Stores& stores
   return setup;
 }
 
+// Until the job is known to have made them, the files count as such that the client has sent.
+absl::Status TakeBlobs(const std::string& client, const std::string& outbox,
+                       const jobs::JobResult& result, store::DiskBlobStore* blobs,
+                       jobs::SentBlobs* sent) {
+  const std::vector<BlobId> ids = result.Blobs();
+  return sent->Store(ids, client, [&]() -> absl::Status {
+    for (const BlobId& id : ids) QUOTIENT_RETURN_IF_ERROR(blobs->Take(outbox, id));
+    return absl::OkStatus();
+  });
+}
+
 // Adds the statistics of rules that a job has left. Whatever it left, results do not depend on it.
 void TakeRules(const std::string& left, const timing::RuleStore& rules) {
   const absl::StatusOr<timing::RuleTable> table = timing::RuleStore(left).Read();
@@ -122,12 +133,11 @@ absl::StatusOr<std::unique_ptr<worker::JobRunner>> NewJobProcesses(
           },
       .groups = groups,
       .outbox_place = stores.blobs->incoming(),
-      .take = [blobs = stores.blobs.get(),
+      .take = [blobs = stores.blobs.get(), sent = stores.sent.get(),
                rules = timing::RuleStore(stores.directory->rules_path())](
-                  const std::string& outbox, const jobs::JobResult& result) -> absl::Status {
-        for (const BlobId& id : result.Blobs()) {
-          QUOTIENT_RETURN_IF_ERROR(blobs->Take(outbox, id));
-        }
+                  const std::string& client, const std::string& outbox,
+                  const jobs::JobResult& result) -> absl::Status {
+        QUOTIENT_RETURN_IF_ERROR(TakeBlobs(client, outbox, result, blobs, sent));
         TakeRules(runner::RulesIn(outbox), rules);
         return absl::OkStatus();
       },

@@ -44,8 +44,14 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
   QUOTIENT_ASSIGN_OR_RETURN(stores.directory, store::DataDirectory::Open(flags.data_dir));
   os::FaultPoint("start.locked");
   KeepBallast(*stores.directory, flags.min_free_bytes);
-  QUOTIENT_ASSIGN_OR_RETURN(stores.jobs,
-                            store::OpenSqliteJobStore(stores.directory->database_path(), &clock));
+  const auto keep_ballast = [directory = stores.directory.get(),
+                             min_free_bytes = flags.min_free_bytes] {
+    KeepBallast(*directory, min_free_bytes);
+  };
+  QUOTIENT_ASSIGN_OR_RETURN(
+      stores.jobs, store::OpenSqliteJobStore(
+                       stores.directory->database_path(), &clock,
+                       {.min_free_bytes = flags.min_free_bytes, .on_failure = keep_ballast}));
   stores.jobs = ops::NewMeteredJobStore(std::move(stores.jobs), &clock, metrics);
   const store::DiskLimits limits{.max_blob_bytes = flags.max_blob_bytes,
                                  .min_free_bytes = flags.min_free_bytes};
@@ -53,8 +59,18 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
       stores.blobs, store::DiskBlobStore::Open(stores.directory->blobs_path(), limits, [metrics] {
         metrics->Add(ops::MetricId::kDamagedBlobs, {});
       }));
-  stores.sent = std::make_unique<jobs::SentBlobs>(stores.blobs.get(), stores.jobs.get(), &clock,
-                                                  flags.max_bytes_per_client);
+  stores.sent = std::make_unique<jobs::SentBlobs>(
+      jobs::SentBlobs::Dependencies{.blobs = stores.blobs.get(),
+                                    .inventory = stores.blobs.get(),
+                                    .jobs = stores.jobs.get(),
+                                    .clock = &clock,
+                                    .on_removed =
+                                        [metrics](const BlobId& id) {
+                                          metrics->Add(ops::MetricId::kBlobsRemoved, {});
+                                          metrics->Add(ops::MetricId::kBlobBytesRemoved, {},
+                                                       static_cast<double>(id.size_bytes));
+                                        }},
+      flags.max_bytes_per_client);
   stores.hash_turns = std::make_unique<store::HashTurns>(HashingThreads());
   QUOTIENT_ASSIGN_OR_RETURN(
       stores.uploads,

@@ -14,7 +14,7 @@
 #include "core/os/fault_point.h"
 #include "proto/wire/status.h"
 #include "server/jobs/action_key.h"
-#include "server/jobs/convert.h"
+#include "server/jobs/quotas.h"
 #include "server/jobs/request_checks.h"
 
 namespace quotient::jobs {
@@ -237,7 +237,7 @@ absl::Status Admission::ChooseClient(JobTransaction& store, const std::string& o
   QUOTIENT_ASSIGN_OR_RETURN(const int before, store.CountQueuedOf(job->client));
   QUOTIENT_ASSIGN_OR_RETURN(const int after, store.CountQueuedOf(other));
   if (after >= before) return absl::OkStatus();
-  const absl::Status has_room = CheckBytes(store, other, *job);
+  const absl::Status has_room = CheckBytes(limits_, store, dependencies_.sent, other, *job);
   if (GetReason(has_room) == Reason::kQuotaBytes) return absl::OkStatus();
   if (has_room.ok()) job->client = other;
   return has_room;
@@ -279,39 +279,14 @@ absl::StatusOr<bool> Admission::HasBlobs(const JobResult& result) const {
 }
 
 absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, Job job) const {
-  QUOTIENT_ASSIGN_OR_RETURN(const int queued, edit.store().CountQueued());
-  if (queued >= limits_.max_queued) {
-    return MakeError(Reason::kQueueFull, absl::StrCat(queued, " jobs are waiting already"));
-  }
-  QUOTIENT_ASSIGN_OR_RETURN(const int of_client, edit.store().CountQueuedOf(job.client));
-  if (of_client >= limits_.max_queued_per_client) {
-    return MakeError(Reason::kQuotaJobs,
-                     absl::StrCat(of_client, " jobs of this client are waiting already"));
-  }
-  QUOTIENT_RETURN_IF_ERROR(CheckBytes(edit.store(), job.client, job));
+  QUOTIENT_RETURN_IF_ERROR(CheckQueue(limits_, edit.store(), job.client));
+  QUOTIENT_RETURN_IF_ERROR(CheckBytes(limits_, edit.store(), dependencies_.sent, job.client, job));
   QUOTIENT_RETURN_IF_ERROR(dependencies_.check_room());
   QUOTIENT_RETURN_IF_ERROR(TakeBlobs(job.spec));
   job.id = dependencies_.new_id();
   job.start_by_ms = StartBy(job.policy, edit.store().now_ms());
   QUOTIENT_RETURN_IF_ERROR(edit.Add(&job, "client"));
   return job;
-}
-
-absl::Status Admission::CheckBytes(JobTransaction& store, absl::string_view client,
-                                   const Job& job) const {
-  const int64_t limit = limits_.max_bytes_per_client;
-  if (limit == 0) return absl::OkStatus();
-  const std::vector<BlobId> blobs = BlobsOf(job);
-  QUOTIENT_ASSIGN_OR_RETURN(int64_t held, store.BytesOf(client));
-  if (dependencies_.sent != nullptr) held += dependencies_.sent->BytesOf(client, blobs);
-  QUOTIENT_ASSIGN_OR_RETURN(const int64_t files, store.BytesNewTo(client, blobs));
-  const int64_t added = files + RowBytes(job);
-  if (held <= limit && added <= limit - held) return absl::OkStatus();
-  return MakeError(Reason::kQuotaBytes,
-                   absl::StrCat("this client has ", held,
-                                " bytes of files and records on the server, this job would add ",
-                                added, ", and the limit is ", limit,
-                                "; delete jobs that have ended, or wait until they are removed"));
 }
 
 absl::StatusOr<Submission> Admission::FindSubmissionOf(JobTransaction& store,
@@ -393,15 +368,24 @@ absl::StatusOr<Job> Admission::Stop(absl::string_view job_id, absl::string_view 
 }
 
 absl::Status Admission::Delete(absl::string_view job_id, bool allow_missing) {
-  return dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Job> job, edit.store().Find(job_id));
+  std::optional<Job> job;
+  const auto remove = [&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(job, edit.store().Find(job_id));
     if (!job.has_value()) return allow_missing ? absl::OkStatus() : JobNotFound(job_id);
     os::FaultPoint("delete.found");
     if (IsTerminal(job->state)) return edit.Remove(*job, RemovalCause::kRequest);
     return MakeError(Reason::kJobNotFinished,
                      absl::StrCat("job ", job_id, " is ", JobStateName(job->state),
                                   "; it can be deleted when it has ended"));
-  });
+  };
+  absl::Status removed = dependencies_.ledger->Write(remove);
+  // On a full disk the store has made room when the first try has failed, if it could.
+  if (GetReason(removed) == Reason::kStorageDown) removed = dependencies_.ledger->Write(remove);
+  QUOTIENT_RETURN_IF_ERROR(removed);
+  os::FaultPoint("delete.committed");
+  const bool has_left = job.has_value() && dependencies_.sent != nullptr;
+  if (has_left) dependencies_.sent->Leave(BlobsOf(*job));
+  return absl::OkStatus();
 }
 
 absl::Status Admission::ForgetOldRequests() {

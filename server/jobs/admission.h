@@ -54,7 +54,7 @@ class Admission {
     // STORAGE_DOWN if the disk is too full for one more job, whose record may have megabytes.
     // Called with the ledger locked, so it must be quick.
     std::function<absl::Status()> check_room = [] { return absl::OkStatus(); };
-    // What clients have sent. Null if that counts for nobody.
+    // The blobs that no job has. Null if they count for nobody.
     SentBlobs* sent = nullptr;
   };
 
@@ -89,8 +89,8 @@ class Admission {
   // Returns a job. If it has a result, that counts as a use of it. Error: JOB_NOT_FOUND.
   absl::StatusOr<Job> Get(absl::string_view job_id);
 
-  // Removes a job that has ended. Errors: JOB_NOT_FINISHED, and JOB_NOT_FOUND unless the job may be
-  // missing.
+  // Removes a job that has ended, and the blobs that only it had, those that were used just now
+  // later. Errors: JOB_NOT_FINISHED, and JOB_NOT_FOUND unless the job may be missing.
   absl::Status Delete(absl::string_view job_id, bool allow_missing);
 
   // Refuses jobs from now on, because the server is about to stop.
@@ -149,8 +149,6 @@ class Admission {
                                                  const std::string& request_id,
                                                  const std::string& payload) const;
   absl::StatusOr<bool> HasBlobs(const JobResult& result) const;
-  // Returns QUOTA_BYTES if the client would have too many bytes stored with this job of its own.
-  absl::Status CheckBytes(JobTransaction& store, absl::string_view client, const Job& job) const;
   // Adds the job, as a new one with a new id.
   absl::StatusOr<Job> AddJob(Ledger::Edit& edit, Job job) const;
 

@@ -48,20 +48,27 @@ class JobTransaction {
       const std::set<std::string>& without) = 0;
   virtual absl::StatusOr<int> CountQueued() = 0;
   virtual absl::StatusOr<int> CountQueuedOf(absl::string_view client) = 0;
-  // Returns the bytes that are stored for jobs of the client: of all blobs to which they refer,
-  // each of them counted once, and of the jobs' own rows (RowBytes); and how many more these blobs
-  // would add if another one of its jobs referred to them. What that takes does not depend on the
-  // number of jobs.
+  // Returns the bytes that are stored for the client: of all blobs to which its jobs refer or that
+  // are loose for it, each of them counted once, and of the jobs' own rows (RowBytes); and how many
+  // more these blobs would add if another one of its jobs referred to them. What that takes does
+  // not depend on the number of jobs.
   virtual absl::StatusOr<int64_t> BytesOf(absl::string_view client) = 0;
   virtual absl::StatusOr<int64_t> BytesNewTo(absl::string_view client,
                                              std::span<const BlobId> blobs) = 0;
+  // A blob that no job refers to is loose: it counts for one client as long as it is there, the one
+  // that has sent it last or whose removed job was the last one to refer to it. Says that these
+  // blobs are loose for this client, but for those to which a job refers.
+  virtual absl::Status PutLoose(absl::string_view client, std::span<const BlobId> blobs) = 0;
+  // Says that these are not there any more, and count for nobody if they were loose.
+  virtual absl::Status RemoveLoose(std::span<const BlobId> blobs) = 0;
   // Adds the job or replaces the one with its id.
   virtual absl::Status Put(const Job& job) = 0;
   // Takes a job whose record cannot be read out of all searches, and removes its lease, so that it
   // keeps no other one from anything. Returns the state in which it was found until now; nothing if
   // it was not found.
   virtual absl::StatusOr<std::optional<JobState>> SetAside(absl::string_view id) = 0;
-  // Removes a job that has ended, its transitions and its submissions.
+  // Removes a job that has ended, its transitions and its submissions. Blobs to which no other job
+  // refers are then loose for its client.
   virtual absl::Status Remove(absl::string_view id) = 0;
   virtual absl::Status Append(const Transition& transition) = 0;
 
@@ -108,8 +115,9 @@ class JobStore {
   virtual ~JobStore() = default;
 
   // Runs `write` in a transaction. If this returns OK, all that it wrote is durable. Otherwise
-  // nothing was changed, and the error is that of `write` or of the commit. Writes are serialized;
-  // blocks.
+  // nothing was changed, and the error is that of `write` or of the commit. If the disk is full,
+  // the store gives up what it keeps for that, so that another write may succeed. Writes are
+  // serialized; blocks.
   virtual absl::Status Write(WriteFunction write) = 0;
 
   virtual absl::StatusOr<std::optional<Job>> Get(absl::string_view id) = 0;
@@ -136,6 +144,8 @@ class JobStore {
                                         int64_t unix_ms) = 0;
   // As JobTransaction has it.
   virtual absl::StatusOr<int64_t> BytesOf(absl::string_view client) = 0;
+  // Returns loose blobs in the order of their digests, those after this one, at most `limit`.
+  virtual absl::StatusOr<std::vector<BlobId>> Loose(std::optional<Digest> after, int limit) = 0;
   // Returns what all jobs take in the store, without what removed ones have left free in it.
   virtual absl::StatusOr<int64_t> HeldBytes() = 0;
   // Gives some of what removed jobs have left free back to the disk, at most so many bytes, and

@@ -1,105 +1,139 @@
 #include "server/jobs/sent_blobs.h"
 
-#include <set>
+#include <optional>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/fault_point.h"
+#include "server/jobs/quotas.h"
 
 namespace quotient::jobs {
+namespace {
+
+// So many blobs are looked at in one transaction.
+constexpr int kBatch = 200;
+
+}  // namespace
 
 absl::StatusOr<bool> SentBlobs::Use(const BlobId& id) {
-  QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(id));
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, Contains(id));
   if (!present) {
     Forget(id);
     return false;
   }
   QUOTIENT_ASSIGN_OR_RETURN(const bool may_keep, MayKeep(id));
-  return may_keep ? blobs_.Use(id) : true;
+  return may_keep ? dependencies_.blobs->Use(id) : true;
 }
 
 absl::StatusOr<bool> SentBlobs::MayKeep(const BlobId& id) {
+  const int64_t now_ns = dependencies_.clock->NowNs();
   {
     absl::MutexLock lock(&mutex_);
-    const auto found = sent_.find(id);
-    if (found != sent_.end() && clock_.NowNs() - found->second.since_ns < kRenewMs * 1'000'000) {
-      return true;
-    }
+    const auto found = since_ns_.find(id);
+    if (found != since_ns_.end() && now_ns - found->second < kRenewMs * 1'000'000) return true;
   }
-  QUOTIENT_ASSIGN_OR_RETURN(const bool has_job, jobs_.Refers(id));
+  QUOTIENT_ASSIGN_OR_RETURN(const bool has_job, dependencies_.jobs->Refers(id));
   absl::MutexLock lock(&mutex_);
   if (has_job) {
-    Remove(id);
+    since_ns_.erase(id);
     return true;
   }
-  if (sent_.contains(id)) return false;
-  Add(id, "");
-  return true;
+  return since_ns_.try_emplace(id, now_ns).second;
 }
 
-absl::Status SentBlobs::CheckQuota(const BlobId& id, absl::string_view client,
-                                   int64_t open_bytes) const {
+absl::Status SentBlobs::CheckQuota(const BlobId& id, absl::string_view client) const {
   if (max_bytes_ == 0) return absl::OkStatus();
-  QUOTIENT_ASSIGN_OR_RETURN(const int64_t of_jobs, jobs_.BytesOf(client));
-  const int64_t sent = BytesOf(client, {});
-  const int64_t held = of_jobs + sent + open_bytes;
-  if (held <= max_bytes_ && id.size_bytes <= max_bytes_ - held) return absl::OkStatus();
-  return MakeError(Reason::kQuotaBytes,
-                   absl::StrCat("this client has ", of_jobs,
-                                " bytes of files and records of its jobs on the server, ", sent,
-                                " that it has sent and no job has, and ", open_bytes,
-                                " that it is sending; this file would add ", id.size_bytes,
-                                ", and the limit is ", max_bytes_,
-                                "; delete jobs that have ended, or wait until they are removed"));
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t stored, dependencies_.jobs->BytesOf(client));
+  return CheckBytes(
+      {.stored = stored, .in_transit = BytesInTransit(client, {&id, 1}), .added = id.size_bytes},
+      max_bytes_, "this file");
 }
 
-void SentBlobs::Arrived(const BlobId& id, absl::string_view client) {
+absl::Status SentBlobs::Store(std::span<const BlobId> ids, absl::string_view client,
+                              absl::FunctionRef<absl::Status()> store) {
   {
-    absl::MutexLock lock(&mutex_);
-    Remove(id);
-    Add(id, client);
+    absl::MutexLock lock(&arrivals_mutex_);
+    arriving_.insert(ids.begin(), ids.end());
   }
-  // Asked only now, so that either this or Forget of a job that comes meanwhile ends the entry.
-  const absl::StatusOr<bool> has_job = jobs_.Refers(id);
-  if (has_job.ok() && *has_job) Forget(id);
+  absl::Status status = dependencies_.jobs->Write(
+      [&](JobTransaction& transaction) { return transaction.PutLoose(client, ids); });
+  os::FaultPoint("sent.counted");
+  if (status.ok()) status = store();
+  {
+    absl::MutexLock lock(&arrivals_mutex_);
+    for (const BlobId& id : ids) arriving_.erase(arriving_.find(id));
+  }
+  if (!status.ok()) DiscountIfGone(ids).IgnoreError();
+  return status;
+}
+
+void SentBlobs::Arrived(const BlobId& id) {
+  const absl::StatusOr<bool> has_job = dependencies_.jobs->Refers(id);
+  if (has_job.ok() && *has_job) return;
+  absl::MutexLock lock(&mutex_);
+  since_ns_[id] = dependencies_.clock->NowNs();
 }
 
 void SentBlobs::Forget(const BlobId& id) {
   absl::MutexLock lock(&mutex_);
-  Remove(id);
+  since_ns_.erase(id);
 }
 
-int64_t SentBlobs::BytesOf(absl::string_view client, std::span<const BlobId> except) const {
-  absl::MutexLock lock(&mutex_);
-  int64_t bytes = TotalOf(client);
-  std::set<BlobId> seen;
-  for (const BlobId& id : except) {
-    const auto found = sent_.find(id);
-    const bool counts = found != sent_.end() && found->second.client == client;
-    if (counts && seen.insert(id).second) bytes -= id.size_bytes;
+void SentBlobs::Leave(std::span<const BlobId> ids) {
+  for (const BlobId& id : ids) {
+    if (TryToRemove(id).value_or(false)) continue;
+    absl::MutexLock lock(&mutex_);
+    left_.insert(id);
   }
-  return bytes;
 }
 
-int64_t SentBlobs::TotalOf(absl::string_view client) const {
-  const auto found = totals_.find(client);
-  return found == totals_.end() ? 0 : found->second;
-}
-
-void SentBlobs::Add(const BlobId& id, absl::string_view client) {
-  sent_[id] = {std::string(client), clock_.NowNs()};
-  if (!client.empty()) totals_[std::string(client)] += id.size_bytes;
-}
-
-void SentBlobs::Remove(const BlobId& id) {
-  const auto found = sent_.find(id);
-  if (found == sent_.end()) return;
-  const auto total = totals_.find(found->second.client);
-  if (total != totals_.end()) {
-    total->second -= id.size_bytes;
-    if (total->second == 0) totals_.erase(total);
+void SentBlobs::RemoveLeft() {
+  std::vector<BlobId> ids;
+  {
+    absl::MutexLock lock(&mutex_);
+    ids.assign(left_.begin(), left_.end());
   }
-  sent_.erase(found);
+  for (const BlobId& id : ids) {
+    if (!TryToRemove(id).value_or(false)) continue;
+    absl::MutexLock lock(&mutex_);
+    left_.erase(id);
+  }
+}
+
+absl::StatusOr<bool> SentBlobs::TryToRemove(const BlobId& id) {
+  QUOTIENT_ASSIGN_OR_RETURN(const bool needed, dependencies_.jobs->Refers(id));
+  if (needed) return true;
+  BlobInventory& inventory = *dependencies_.inventory;
+  QUOTIENT_ASSIGN_OR_RETURN(const bool removed,
+                            inventory.RemoveUnused(id, dependencies_.clock->UnixMs() - kLeftMs));
+  if (!removed) return !inventory.LastUseMs(id).has_value();
+  Forget(id);
+  dependencies_.on_removed(id);
+  QUOTIENT_RETURN_IF_ERROR(DiscountIfGone({&id, 1}));
+  return true;
+}
+
+absl::Status SentBlobs::DiscountGone() {
+  std::optional<Digest> after;
+  for (;;) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<BlobId> ids,
+                              dependencies_.jobs->Loose(after, kBatch));
+    if (ids.empty()) return absl::OkStatus();
+    QUOTIENT_RETURN_IF_ERROR(DiscountIfGone(ids));
+    after = ids.back().digest;
+  }
+}
+
+absl::Status SentBlobs::DiscountIfGone(std::span<const BlobId> ids) {
+  absl::MutexLock lock(&arrivals_mutex_);
+  std::vector<BlobId> gone;
+  for (const BlobId& id : ids) {
+    const bool is_there = dependencies_.inventory->LastUseMs(id).has_value();
+    if (!is_there && !arriving_.contains(id)) gone.push_back(id);
+  }
+  if (gone.empty()) return absl::OkStatus();
+  return dependencies_.jobs->Write(
+      [&](JobTransaction& transaction) { return transaction.RemoveLoose(gone); });
 }
 
 }  // namespace quotient::jobs

@@ -31,11 +31,14 @@ class BlobService final : public v1::BlobService::Service {
         blobs_(*blobs),
         uploads_(*uploads),
         slots_(limits.streams, "uploads and downloads", clock) {
-    // The numbers are the order in blob.proto. Upload is handed over early in any case.
-    MarkMethodStreamed(0, EarlyHandler(this, &BlobService::FindMissing));
-    MarkMethodStreamed(1, EarlyHandler(this, &BlobService::StartUpload));
-    MarkMethodStreamed(3, EarlyHandler(this, &BlobService::QueryUpload));
-    MarkMethodStreamed(4, EarlyHandler(this, &BlobService::Download));
+    const auto hand_over_early = [this](auto method) {
+      MarkMethodStreamed(NumberOf<v1::BlobService>(method), EarlyHandler(this, method));
+    };
+    hand_over_early(&BlobService::FindMissing);
+    hand_over_early(&BlobService::StartUpload);
+    // Upload is handed over early in any case.
+    hand_over_early(&BlobService::QueryUpload);
+    hand_over_early(&BlobService::Download);
   }
 
   // Cuts off streams whose clients are silent for too long. To be called every few seconds.

@@ -12,7 +12,8 @@ class CapabilitiesService final : public v1::CapabilitiesService::Service {
  public:
   explicit CapabilitiesService(v1::Capabilities capabilities)
       : capabilities_(std::move(capabilities)) {
-    MarkMethodStreamed(0, EarlyHandler(this, &CapabilitiesService::GetCapabilities));
+    const auto method = &CapabilitiesService::GetCapabilities;
+    MarkMethodStreamed(NumberOf<v1::CapabilitiesService>(method), EarlyHandler(this, method));
   }
 
   grpc::Status GetCapabilities(grpc::ServerContext* /*context*/,

@@ -8,8 +8,12 @@
 // (unsent_requests.h). A client sees no difference. gRPC's own generated code does the same for
 // "streamed unary" methods.
 //
-//   MarkMethodStreamed(0, EarlyHandler(this, &OptimizerService::SubmitJob));  // in a constructor
+//   const auto hand_over_early = [this](auto method) {  // In a constructor.
+//     MarkMethodStreamed(NumberOf<v1::OptimizerService>(method), EarlyHandler(this, method));
+//   };
+//   hand_over_early(&OptimizerService::SubmitJob);
 
+#include <google/protobuf/descriptor.h>
 #include <grpc/grpc.h>
 #include <grpc/support/time.h>
 #include <grpcpp/completion_queue.h>
@@ -25,6 +29,24 @@
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
+
+// The number by which gRPC knows the method of a service that gets this request: each method has
+// one of its own.
+template <typename Service, typename Request>
+int NumberOf() {
+  const auto* const pool = google::protobuf::DescriptorPool::generated_pool();
+  const auto* const service = pool->FindServiceByName(Service::service_full_name());
+  int number = 0;
+  while (service->method(number)->input_type() != Request::descriptor()) ++number;
+  return number;
+}
+
+// The same of a method of its implementation.
+template <typename Service, typename Implementation, typename Request, typename Answer>
+int NumberOf(grpc::Status (Implementation::* /*method*/)(grpc::ServerContext*, const Request*,
+                                                         Answer*)) {
+  return NumberOf<Service, Request>();
+}
 
 // Reads the request and then does as gRPC's handler `Inner`, which expects to be given it.
 template <typename Request, typename Inner>

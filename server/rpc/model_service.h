@@ -19,9 +19,11 @@ class ModelService final : public v1::ModelService::Service {
         runner_(*runner),
         slots_({.count = kMostCalls, .per_peer = kMostCallsOfPeer},
                "models that are inspected or validated", clock) {
-    // The numbers are the order in model.proto.
-    MarkMethodStreamed(0, EarlyHandler(this, &ModelService::InspectModel));
-    MarkMethodStreamed(1, EarlyHandler(this, &ModelService::ValidateModel));
+    const auto hand_over_early = [this](auto method) {
+      MarkMethodStreamed(NumberOf<v1::ModelService>(method), EarlyHandler(this, method));
+    };
+    hand_over_early(&ModelService::InspectModel);
+    hand_over_early(&ModelService::ValidateModel);
   }
 
   grpc::Status InspectModel(grpc::ServerContext* context, const v1::InspectModelRequest* request,

@@ -108,22 +108,25 @@ OptimizerService::OptimizerService(const Limits& limits, jobs::Admission* admiss
                "watched jobs", clock),
       checks_({.count = kMostChecks, .per_peer = 1}, "results that are verified or replayed",
               clock) {
-  // The numbers are the order in optimizer.proto.
-  MarkMethodStreamed(0, EarlyHandler(this, &OptimizerService::SubmitJob));
-  MarkMethodStreamed(1, EarlyHandler(this, &OptimizerService::LookupResult));
-  MarkMethodStreamed(2, EarlyHandler(this, &OptimizerService::GetJob));
-  MarkMethodStreamed(3, EarlyHandler(this, &OptimizerService::ListJobs));
-  MarkMethodStreamed(4, nullptr);
+  const auto hand_over_early = [this](auto method) {
+    MarkMethodStreamed(NumberOf<v1::OptimizerService>(method), EarlyHandler(this, method));
+  };
+  hand_over_early(&OptimizerService::SubmitJob);
+  hand_over_early(&OptimizerService::LookupResult);
+  hand_over_early(&OptimizerService::GetJob);
+  hand_over_early(&OptimizerService::ListJobs);
+  const int watch_job = NumberOf<v1::OptimizerService, v1::WatchJobRequest>();
+  MarkMethodStreamed(watch_job, nullptr);
   MarkMethodCallback(
-      4, new grpc::internal::CallbackBidiHandler<v1::WatchJobRequest, v1::WatchJobResponse>(
-             [this](grpc::CallbackServerContext* context) {
-               return StartWatchStream(context, watches_, admission_, store_, hub_);
-             }));
-  MarkMethodStreamed(5, EarlyHandler(this, &OptimizerService::CancelJob));
-  MarkMethodStreamed(6, EarlyHandler(this, &OptimizerService::StopJob));
-  MarkMethodStreamed(7, EarlyHandler(this, &OptimizerService::VerifyResult));
-  MarkMethodStreamed(8, EarlyHandler(this, &OptimizerService::ReplayJournal));
-  MarkMethodStreamed(9, EarlyHandler(this, &OptimizerService::DeleteJob));
+      watch_job, new grpc::internal::CallbackBidiHandler<v1::WatchJobRequest, v1::WatchJobResponse>(
+                     [this](grpc::CallbackServerContext* context) {
+                       return StartWatchStream(context, watches_, admission_, store_, hub_);
+                     }));
+  hand_over_early(&OptimizerService::CancelJob);
+  hand_over_early(&OptimizerService::StopJob);
+  hand_over_early(&OptimizerService::VerifyResult);
+  hand_over_early(&OptimizerService::ReplayJournal);
+  hand_over_early(&OptimizerService::DeleteJob);
 }
 
 std::optional<Progress> OptimizerService::ProgressOf(const jobs::Job& job) const {

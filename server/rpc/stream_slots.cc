@@ -1,6 +1,5 @@
 #include "server/rpc/stream_slots.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -25,12 +24,12 @@ absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> StreamSlots::Take(absl::strin
 absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> StreamSlots::TakeLocked(
     absl::string_view peer, std::function<void()> cancel, std::function<void()>* cancel_other) {
   Stream* victim = nullptr;
-  if (CountOf(peer) >= limits_.per_peer) {
+  if (places_.Of(peer) >= limits_.per_peer) {
     victim = FindRoomOfPeer(peer);
     if (victim == nullptr) {
       return MakeError(Reason::kQuotaCalls, absl::StrCat("too many ", what_, " of this client"));
     }
-  } else if (count_ >= limits_.count - (CountOf(peer) == 0 ? 0 : 1)) {
+  } else if (places_.all() >= limits_.count - (places_.Of(peer) == 0 ? 0 : 1)) {
     victim = FindRoom(peer);
     if (victim == nullptr) {
       return MakeError(Reason::kQueueFull, absl::StrCat("too many ", what_, " of all clients"));
@@ -38,25 +37,13 @@ absl::StatusOr<std::unique_ptr<StreamSlots::Slot>> StreamSlots::TakeLocked(
   }
   if (victim != nullptr) *cancel_other = Cancel(*victim);
   streams_.push_back({std::string(peer), std::move(cancel), std::nullopt});
-  ++count_;
-  ++counts_[peer];
+  places_.Add(peer);
   return std::unique_ptr<Slot>(new Slot(this, std::prev(streams_.end())));
-}
-
-int StreamSlots::CountOf(absl::string_view peer) const {
-  const auto found = counts_.find(peer);
-  return found == counts_.end() ? 0 : found->second;
-}
-
-void StreamSlots::Uncount(const Stream& stream) {
-  --count_;
-  const auto of_peer = counts_.find(stream.peer);
-  if (--of_peer->second == 0) counts_.erase(of_peer);
 }
 
 std::function<void()> StreamSlots::Cancel(Stream& stream) {
   stream.is_cancelled = true;
-  Uncount(stream);
+  places_.Remove(stream.peer);
   return std::move(stream.cancel);
 }
 
@@ -77,24 +64,6 @@ StreamSlots::Stream* StreamSlots::MostIdle(int64_t least_ns,
   return most_idle;
 }
 
-StreamSlots::Stream* StreamSlots::OfWhoHasMost(int least) {
-  // Most often nobody has so many, which is found without a look at all streams.
-  const bool is_any = std::any_of(counts_.begin(), counts_.end(),
-                                  [least](const auto& entry) { return entry.second >= least; });
-  if (!is_any) return nullptr;
-  Stream* chosen = nullptr;
-  std::pair<int, int64_t> most{least, -1};
-  for (Stream& stream : streams_) {
-    const std::optional<int64_t> idle_ns = IdleNs(stream);
-    if (!idle_ns.has_value()) continue;
-    const std::pair<int, int64_t> claim{CountOf(stream.peer), *idle_ns};
-    if (claim <= most) continue;
-    most = claim;
-    chosen = &stream;
-  }
-  return chosen;
-}
-
 StreamSlots::Stream* StreamSlots::FindRoomOfPeer(absl::string_view peer) {
   if (!limits_.spared_idle_ms.has_value()) return nullptr;
   return MostIdle(*limits_.spared_idle_ms * 1'000'000,
@@ -107,7 +76,12 @@ StreamSlots::Stream* StreamSlots::FindRoom(absl::string_view peer) {
         MostIdle(*limits_.spared_idle_ms * 1'000'000, [](const Stream& /*other*/) { return true; });
     if (idle != nullptr) return idle;
   }
-  return OfWhoHasMost(CountOf(peer) + 2);
+  return places_.WhoGivesWay(streams_, peer, [this](const Stream& stream) {
+    mutex_.AssertHeld();
+    const std::optional<int64_t> idle_ns = IdleNs(stream);
+    return idle_ns.has_value() ? std::optional(jobs::FairPlaces::Holder{stream.peer, *idle_ns})
+                               : std::nullopt;
+  });
 }
 
 void StreamSlots::CancelIdle(int64_t idle_ms) {
@@ -124,7 +98,7 @@ void StreamSlots::CancelIdle(int64_t idle_ms) {
 StreamSlots::Slot::~Slot() {
   std::list<Stream> ended;  // What it owns is given back without the lock.
   absl::MutexLock lock(&slots_.mutex_);
-  if (!place_->is_cancelled) slots_.Uncount(*place_);
+  if (!place_->is_cancelled) slots_.places_.Remove(place_->peer);
   ended.splice(ended.begin(), slots_.streams_, place_);
 }
 

@@ -20,12 +20,12 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
+#include "server/jobs/fair_places.h"
 
 namespace quotient::rpc {
 
@@ -59,9 +59,8 @@ class StreamSlots {
   // slot for it, or only the last one and it has others, unless a stream can be cancelled for this
   // one:
   // - one that has waited for its peer for long,
-  // - or, if there is no slot for the peer, one that waits, of the peer that has most of them, if
-  //   these are at least two more than this peer has. So no few peers can keep out all others, and
-  //   a peer that lost a stream does not get it back from the one that got it.
+  // - or, if there is no slot for the peer, one that waits, of the peer that has most of them
+  //   (jobs::FairPlaces).
   // `cancel` must end the stream, and is called from another thread, at most once. It may be called
   // after the slot's destruction, so it owns what it needs. It may end the stream at once, with the
   // destruction of its slot, in the same thread.
@@ -90,9 +89,6 @@ class StreamSlots {
   // `is_eligible` holds. Null if there is none.
   Stream* MostIdle(int64_t least_ns, absl::FunctionRef<bool(const Stream&)> is_eligible)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // One that waits, of the peer that has most streams, if these are at least `least`: the one that
-  // has waited for longest. Null if there is none.
-  Stream* OfWhoHasMost(int least) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Return a stream to be cancelled for one more of this peer. Null if there is none.
   Stream* FindRoomOfPeer(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Stream* FindRoom(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -104,8 +100,6 @@ class StreamSlots {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Counts the stream no more. Returns what ends it, to be called without the lock.
   std::function<void()> Cancel(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Uncount(const Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  int CountOf(absl::string_view peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const SlotLimits limits_;
   const std::string what_;
@@ -113,10 +107,8 @@ class StreamSlots {
 
   absl::Mutex mutex_;
   std::list<Stream> streams_ ABSL_GUARDED_BY(mutex_);
-  // How many streams count, in all and by peer. There can be ten thousand, too many to count them
-  // each time.
-  int count_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
+  // Of the streams that count. There can be ten thousand, too many to count them each time.
+  jobs::FairPlaces places_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The slot of one stream. Its destruction gives it back.

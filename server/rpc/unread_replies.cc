@@ -12,10 +12,10 @@ namespace quotient::rpc {
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::ServerRpcInfo;
 
-// One call. gRPC runs the hooks of a call one after the other.
-class UnreadReplies::Call : public grpc::experimental::Interceptor {
+// How one call waits until its reply is read. gRPC runs the hooks of a call one after the other.
+class UnreadReplies::ReplyWait : public grpc::experimental::Interceptor {
  public:
-  Call(ServerRpcInfo* info, UnreadReplies* replies)
+  ReplyWait(ServerRpcInfo* info, UnreadReplies* replies)
       : context_(*info->server_context()), kind_(KindOf(info->method())), replies_(*replies) {}
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
@@ -61,12 +61,13 @@ class UnreadReplies::Call : public grpc::experimental::Interceptor {
   std::unique_ptr<StreamSlots::Slot> slot_;  // Null unless the call waits for its client.
 };
 
-class UnreadReplies::Calls : public grpc::experimental::ServerInterceptorFactoryInterface {
+class UnreadReplies::InterceptorFactory
+    : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  explicit Calls(UnreadReplies* replies) : replies_(*replies) {}
+  explicit InterceptorFactory(UnreadReplies* replies) : replies_(*replies) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
-    return new Call(info, &replies_);
+    return new ReplyWait(info, &replies_);
   }
 
  private:
@@ -75,7 +76,7 @@ class UnreadReplies::Calls : public grpc::experimental::ServerInterceptorFactory
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
 UnreadReplies::NewInterceptors() {
-  return std::make_unique<Calls>(this);
+  return std::make_unique<InterceptorFactory>(this);
 }
 
 void UnreadReplies::CancelIdle() {

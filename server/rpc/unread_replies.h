@@ -47,8 +47,8 @@ class UnreadReplies {
   void CancelIdle();
 
  private:
-  class Call;
-  class Calls;
+  class ReplyWait;
+  class InterceptorFactory;
 
   const UnreadLimits limits_;
   StreamSlots small_;

@@ -12,17 +12,15 @@ namespace quotient::rpc {
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::ServerRpcInfo;
 
-// One call. gRPC runs the hooks of a call one after the other.
-class UnsentRequests::Call : public grpc::experimental::Interceptor {
+// How one call waits for its request. gRPC runs the hooks of a call one after the other.
+class UnsentRequests::RequestWait : public grpc::experimental::Interceptor {
  public:
-  Call(ServerRpcInfo* info, StreamSlots* calls) : context_(*info->server_context()) {
-    const CallKind kind = KindOf(info->method());
-    if (kind == CallKind::kUpload || kind == CallKind::kReflection) return;
-    calls_ = calls;
-  }
+  RequestWait(ServerRpcInfo* info, StreamSlots* slots)
+      : context_(*info->server_context()), kind_(KindOf(info->method())), slots_(*slots) {}
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
-    if (calls_ != nullptr &&
+    const bool is_bounded = kind_ != CallKind::kUpload && kind_ != CallKind::kReflection;
+    if (is_bounded &&
         methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
       Begin();
     }
@@ -33,33 +31,36 @@ class UnsentRequests::Call : public grpc::experimental::Interceptor {
   }
 
  private:
+  // Holds a slot from now on. Ends the call if there is none.
   void Begin() {
-    auto slot = TakeSlot(&context_, *calls_);
+    auto slot = TakeSlot(&context_, slots_);
     if (!slot.ok()) return EndOf(&context_)();
     slot_ = *std::move(slot);
     slot_->BeginToWait();
   }
 
   grpc::ServerContextBase& context_;
-  StreamSlots* calls_ = nullptr;             // Null if the call does not count here.
+  const CallKind kind_;
+  StreamSlots& slots_;
   std::unique_ptr<StreamSlots::Slot> slot_;  // Set until the request has come.
 };
 
-class UnsentRequests::Calls : public grpc::experimental::ServerInterceptorFactoryInterface {
+class UnsentRequests::InterceptorFactory
+    : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  explicit Calls(StreamSlots* calls) : calls_(*calls) {}
+  explicit InterceptorFactory(StreamSlots* slots) : slots_(*slots) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
-    return new Call(info, &calls_);
+    return new RequestWait(info, &slots_);
   }
 
  private:
-  StreamSlots& calls_;
+  StreamSlots& slots_;
 };
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
 UnsentRequests::NewInterceptors() {
-  return std::make_unique<Calls>(&calls_);
+  return std::make_unique<InterceptorFactory>(&slots_);
 }
 
 }  // namespace quotient::rpc

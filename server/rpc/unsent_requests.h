@@ -18,9 +18,9 @@
 namespace quotient::rpc {
 
 struct UnsentLimits {
-  SlotLimits calls = {.count = 128, .per_peer = 32, .spared_idle_ms = 0};
+  SlotLimits slots = {.count = 128, .per_peer = 32, .spared_idle_ms = 0};
   // All of a request must have come within this time.
-  int64_t max_idle_ms = 60'000;
+  int64_t max_wait_ms = 60'000;
 };
 
 // Thread-safe. Must outlive the calls of the server.
@@ -28,20 +28,20 @@ class UnsentRequests {
  public:
   // Borrows the clock.
   UnsentRequests(const UnsentLimits& limits, const Clock* clock)
-      : limits_(limits), calls_(limits.calls, "calls without a request", clock) {}
+      : limits_(limits), slots_(limits.slots, "calls without a request", clock) {}
 
   // What the server needs to tell this object of its calls. Borrows this object.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> NewInterceptors();
 
   // Ends calls whose time is over. To be called every few seconds.
-  void EndIdle() { calls_.CancelIdle(limits_.max_idle_ms); }
+  void CancelIdle() { slots_.CancelIdle(limits_.max_wait_ms); }
 
  private:
-  class Call;
-  class Calls;
+  class RequestWait;
+  class InterceptorFactory;
 
   const UnsentLimits limits_;
-  StreamSlots calls_;
+  StreamSlots slots_;  // Of calls that wait for their requests.
 };
 
 }  // namespace quotient::rpc

@@ -100,7 +100,7 @@ class ProcessRunner : public worker::JobRunner {
     settings_.on_figures(FiguresOf(ended));
     QUOTIENT_RETURN_IF_ERROR(FailureOf(ended));
     QUOTIENT_ASSIGN_OR_RETURN(jobs::JobResult result, ResultOf(ended));
-    QUOTIENT_RETURN_IF_ERROR(Take(workspace.outbox->path(), result));
+    QUOTIENT_RETURN_IF_ERROR(Take(job.client, workspace.outbox->path(), result));
     return result;
   }
 
@@ -166,8 +166,9 @@ class ProcessRunner : public worker::JobRunner {
   }
 
   // The process has ended, and nobody writes to its folder any more.
-  absl::Status Take(const std::string& outbox, const jobs::JobResult& result) {
-    const absl::Status taken = settings_.take(outbox, result);
+  absl::Status Take(const std::string& client, const std::string& outbox,
+                    const jobs::JobResult& result) {
+    const absl::Status taken = settings_.take(client, outbox, result);
     if (GetReason(taken) != Reason::kBlobCorrupt && !absl::IsNotFound(taken)) return taken;
     return Poisoned(absl::StrCat("has not made what it says: ", taken.message()));
   }

@@ -42,10 +42,12 @@ struct ProcessSettings {
   JobGroups* groups = nullptr;
   // Where a job gets an empty folder, its outbox.
   std::string outbox_place;
-  // These are called from any thread. Takes over what a job has made from its outbox, which nobody
-  // writes any more and may hold anything. BLOB_CORRUPT or NOT_FOUND if that is not the result.
-  std::function<absl::Status(const std::string& outbox, const jobs::JobResult& result)> take =
-      [](const auto&, const auto&) { return absl::OkStatus(); };
+  // These are called from any thread. Takes over what a job has made for a client from its outbox,
+  // which nobody writes any more and may hold anything. BLOB_CORRUPT or NOT_FOUND if that is not
+  // the result.
+  std::function<absl::Status(const std::string& client, const std::string& outbox,
+                             const jobs::JobResult& result)>
+      take = [](const auto&, const auto&, const auto&) { return absl::OkStatus(); };
   // When a blob was found damaged, when a run has told what it has done, and when a process has
   // ended.
   std::function<void(const BlobId&)> on_damage = [](const auto&) {};

@@ -219,8 +219,24 @@ class QueueTest(harness.TestCase):
         server.kill()
         server.start()
         self.assert_code(self.quotient(*another), 4, "QUOTA_BYTES")
+        old = time.time() - DAY_SECONDS
+        for path in self.blobs():
+            os.utime(path, (old, old))
         self.assert_code(self.quotient("delete", job), 0)
+        self.assertEqual(self.blobs(), set())
         self.submit("m1.onnx", *SHORT)
+
+    def test_deleting_jobs_does_not_evade_the_limit(self):
+        size = (self.folder / "m1.onnx").stat().st_size
+        server = self.serve("--max-bytes-per-client", str(size + 6000))
+        job = self.submit("m0.onnx", *SHORT)
+        self.assert_code(self.quotient("watch", job), 0)
+        self.assert_code(self.quotient("delete", job), 0)
+        self.assertGreaterEqual(len(self.blobs()), 3)  # Somebody may be about to use them.
+        self.assert_code(self.quotient("submit", "m1.onnx", *SHORT), 4, "QUOTA_BYTES")
+        server.kill()
+        server.start()
+        self.assert_code(self.quotient("submit", "m1.onnx", *SHORT), 4, "QUOTA_BYTES")
 
     def blobs(self):
         folder = self.folder / "data" / "blobs"

@@ -15,7 +15,7 @@ absl::Status TendBallast(const std::string& path, int64_t free_bytes, int64_t mi
   struct stat status;
   const bool exists = stat(path.c_str(), &status) == 0;
   if (exists && free_bytes < kBallastBytes) {
-    if (unlink(path.c_str()) != 0) return os::ErrnoError("remove", path);
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return os::ErrnoError("remove", path);
     Log().warn("the disk is full, {} was given up", path);
   }
   // A crash may have left a file that takes nothing.

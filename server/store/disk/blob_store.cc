@@ -129,8 +129,10 @@ absl::Status DiskBlobStore::Visit(absl::FunctionRef<absl::Status(const jobs::Hel
   return absl::OkStatus();
 }
 
+// Not while a blob is taken away that may be put back.
 std::optional<int64_t> DiskBlobStore::LastUseMs(const BlobId& id) const {
   struct stat status;
+  absl::MutexLock lock(&mutex_);
   if (stat(PathOf(id.digest).c_str(), &status) != 0) return std::nullopt;
   return MtimeMs(status);
 }

@@ -32,7 +32,7 @@ class DiskBlobStore : public BlobFiles, public jobs::BlobInventory {
   absl::StatusOr<bool> Use(const BlobId& id) override;
 
   absl::Status Visit(absl::FunctionRef<absl::Status(const jobs::HeldBlob&)> visit) override;
-  std::optional<int64_t> LastUseMs(const BlobId& id) const override;
+  std::optional<int64_t> LastUseMs(const BlobId& id) const override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<bool> RemoveUnused(const BlobId& id, int64_t unix_ms) override;
   absl::StatusOr<int64_t> FreeBytes() const override { return DiskFreeBytes(); }
 

@@ -67,6 +67,7 @@ class DiskUploadWriter : public jobs::UploadWriter {
       return MakeError(Reason::kLimitBytes,
                        absl::StrCat("more bytes than the ", state_.blob.size_bytes, " announced"));
     }
+    QUOTIENT_RETURN_IF_ERROR(store_.table_.NoteNews(where_.upload_id));
     QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd_, bytes, where_.path));
     os::FaultPoint("upload.written");
     Hash(bytes);
@@ -98,9 +99,8 @@ class DiskUploadWriter : public jobs::UploadWriter {
                                                         ", announced ", state_.blob.Text()));
     }
     os::FaultPoint("upload.hashed");
-    QUOTIENT_RETURN_IF_ERROR(store_.blobs_.Adopt(where_.path, state_.blob));
+    QUOTIENT_RETURN_IF_ERROR(store_.Adopt(where_.path, state_));
     os::FaultPoint("upload.adopted");
-    if (store_.sent_ != nullptr) store_.sent_->Arrived(state_.blob, state_.client);
     store_.Remove(where_.upload_id);
     return absl::OkStatus();
   }
@@ -148,6 +148,11 @@ absl::StatusOr<std::unique_ptr<DiskUploadStore>> DiskUploadStore::Open(
   for (const std::string& id : ids) {
     const absl::StatusOr<UploadState> state = ReadUploadState(StatePath(path + "/" + id));
     if (state.ok()) store->table_.Restore(id, *state);
+  }
+  if (sent != nullptr) {
+    sent->SetInTransit([&table = store->table_](absl::string_view client, auto except) {
+      return table.BytesOf(client, except);
+    });
   }
   return store;
 }
@@ -218,7 +223,10 @@ absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob,
   const UploadState state{.blob = blob, .client = std::string(client)};
   QUOTIENT_RETURN_IF_ERROR(CheckQuota(state));
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t room_bytes, blobs_.RoomBytes());
-  QUOTIENT_ASSIGN_OR_RETURN(const std::string id, table_.Reserve(new_id, state, room_bytes));
+  QUOTIENT_ASSIGN_OR_RETURN(const UploadTable::Reservation reservation,
+                            table_.Reserve(new_id, state, room_bytes));
+  if (reservation.given_up.has_value()) Remove(*reservation.given_up);
+  const std::string& id = reservation.id;
   if (id == new_id) {
     if (absl::Status begun = Begin(id, state); !begun.ok()) {
       Remove(id);
@@ -230,8 +238,15 @@ absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob,
 }
 
 absl::Status DiskUploadStore::CheckQuota(const UploadState& state) const {
-  if (sent_ == nullptr) return absl::OkStatus();
-  return sent_->CheckQuota(state.blob, state.client, table_.BytesOf(state.client, state.blob));
+  return sent_ == nullptr ? absl::OkStatus() : sent_->CheckQuota(state.blob, state.client);
+}
+
+absl::Status DiskUploadStore::Adopt(const std::string& path, const UploadState& state) {
+  if (sent_ == nullptr) return blobs_.Adopt(path, state.blob);
+  QUOTIENT_RETURN_IF_ERROR(
+      sent_->Store({&state.blob, 1}, state.client, [&] { return blobs_.Adopt(path, state.blob); }));
+  sent_->Arrived(state.blob);
+  return absl::OkStatus();
 }
 
 absl::Status DiskUploadStore::Begin(const std::string& id, const UploadState& state) const {
@@ -270,6 +285,10 @@ absl::StatusOr<std::unique_ptr<jobs::UploadWriter>> DiskUploadStore::Resume(
     return MakeError(Reason::kUploadOffset,
                      absl::StrCat("the upload stands at ", state.committed, ", not at ", offset));
   }
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t room_bytes, blobs_.RoomBytes());
+  QUOTIENT_ASSIGN_OR_RETURN(const UploadTable::Reservation reservation,
+                            table_.ReserveAgain(upload_id, room_bytes));
+  if (reservation.given_up.has_value()) Remove(*reservation.given_up);
   QUOTIENT_ASSIGN_OR_RETURN(os::Fd fd, os::OpenFile(path, O_RDWR));
   if (ftruncate(fd.get(), state.committed) != 0) return os::ErrnoError("truncate", path);
   QUOTIENT_ASSIGN_OR_RETURN(Digester digester, TakeHashed(upload_id, fd, state.committed));

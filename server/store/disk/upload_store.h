@@ -35,7 +35,8 @@ class DiskUploadStore : public jobs::UploadStore {
   static constexpr int64_t kCommitEveryBytes = int64_t{8} << 20;
 
   // Finished uploads are moved to `blobs`, which must be on the same file system. Borrows all.
-  // `sent` counts what clients send; null if it counts for nobody.
+  // `sent` counts what clients send, and asks this store what they are sending; null if that counts
+  // for nobody.
   static absl::StatusOr<std::unique_ptr<DiskUploadStore>> Open(
       const std::string& path, DiskBlobStore* blobs, const UploadLimits& limits,
       HashTurns* hash_turns, const Clock* clock, jobs::SentBlobs* sent = nullptr);
@@ -68,6 +69,8 @@ class DiskUploadStore : public jobs::UploadStore {
   absl::StatusOr<std::vector<std::string>> Ids() const;
   // QUOTA_BYTES if the client would have too much with this upload.
   absl::Status CheckQuota(const UploadState& state) const;
+  // Makes the file of a complete upload a blob, which counts for its client.
+  absl::Status Adopt(const std::string& path, const UploadState& state);
   // Makes what is reserved under this id an upload, if the client may have it.
   absl::Status Begin(const std::string& id, const UploadState& state) const;
   absl::Status CreateFiles(const std::string& id, const UploadState& state) const;

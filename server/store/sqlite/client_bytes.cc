@@ -1,6 +1,7 @@
 #include "server/store/sqlite/client_bytes.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,12 +19,13 @@ constexpr int64_t kMostBlobBytes = int64_t{1} << 46;
 
 int64_t CountedBytes(const BlobId& blob) { return std::min(blob.size_bytes, kMostBlobBytes); }
 
-// For whom a job counts now, and with how many bytes of its own rows.
+// For whom something counts now, and with how many bytes.
 struct Counted {
   std::string client;
-  int64_t row_bytes = 0;
+  int64_t bytes = 0;
 };
 
+// The same of a job's own rows.
 absl::StatusOr<std::optional<Counted>> FindCounted(Database& database, absl::string_view job_id) {
   std::optional<Counted> counted;
   QUOTIENT_RETURN_IF_ERROR(
@@ -59,14 +61,75 @@ absl::StatusOr<std::vector<BlobId>> BlobsToAdd(Database& database, const jobs::J
   return blobs;
 }
 
+// Whether the statement finds a row.
+absl::StatusOr<bool> Finds(Database& database, const char* sql,
+                           std::initializer_list<Parameter> parameters) {
+  bool found = false;
+  QUOTIENT_RETURN_IF_ERROR(database.Run(sql, parameters, [&](const Row& /*row*/) {
+    found = true;
+    return absl::OkStatus();
+  }));
+  return found;
+}
+
 absl::StatusOr<bool> HasBlob(Database& database, absl::string_view client, const BlobId& blob) {
-  bool has = false;
-  QUOTIENT_RETURN_IF_ERROR(database.Run("SELECT 1 FROM client_blob WHERE client = ? AND sha256 = ?",
-                                        {client, blob.digest.Hex()}, [&](const Row& /*row*/) {
-                                          has = true;
-                                          return absl::OkStatus();
-                                        }));
-  return has;
+  const std::string sha256 = blob.digest.Hex();
+  return Finds(database, "SELECT 1 FROM client_blob WHERE client = ? AND sha256 = ?",
+               {client, sha256});
+}
+
+// If the blob is loose, it is not any more, unless it is so for the client `kept`.
+absl::Status RemoveLoose(Database& database, const BlobId& blob,
+                         std::optional<absl::string_view> kept) {
+  const std::string sha256 = blob.digest.Hex();
+  std::vector<Counted> removed;
+  QUOTIENT_RETURN_IF_ERROR(
+      database.Run("DELETE FROM client_blob WHERE sha256 = ?1 AND jobs = 0"
+                   " AND NOT (?2 AND client = ?3) RETURNING client, bytes",
+                   {sha256, int64_t{kept.has_value()}, kept.value_or("")}, [&](const Row& row) {
+                     removed.push_back({row.Text(0), row.Int(1)});
+                     return absl::OkStatus();
+                   }));
+  for (const Counted& each : removed) {
+    QUOTIENT_RETURN_IF_ERROR(AddToTotal(database, each.client, -each.bytes));
+  }
+  return absl::OkStatus();
+}
+
+// Counts a blob that counts for nobody as a loose one of this client.
+absl::Status AddLoose(Database& database, absl::string_view client, const BlobId& blob) {
+  const std::string sha256 = blob.digest.Hex();
+  QUOTIENT_RETURN_IF_ERROR(
+      database.Run("INSERT INTO client_blob (client, sha256, bytes, jobs) VALUES (?, ?, ?, 0)",
+                   {client, sha256, CountedBytes(blob)}));
+  return AddToTotal(database, client, CountedBytes(blob));
+}
+
+#define QUOTIENT_BLOBS_OF_JOB \
+  " WHERE client = ?1 AND sha256 IN (SELECT sha256 FROM job_blob WHERE job_id = ?2)"
+// Those that no other job of the client has; and of these, those that another job has.
+#define QUOTIENT_OWN_BLOBS_OF_JOB QUOTIENT_BLOBS_OF_JOB " AND jobs = 1"
+#define QUOTIENT_SHARED_BLOBS_OF_JOB             \
+  QUOTIENT_OWN_BLOBS_OF_JOB                      \
+  " AND EXISTS (SELECT 1 FROM job_blob AS other" \
+  "  WHERE other.sha256 = client_blob.sha256 AND other.job_id <> ?2)"
+
+// Counts the job for its client no more: neither its rows nor those blobs of it that `sum` and
+// `remove` are about. Of the others that the client has, one job less has them.
+absl::Status CountOff(Database& database, absl::string_view job_id, const char* sum,
+                      const char* remove) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Counted> counted, FindCounted(database, job_id));
+  if (!counted.has_value()) return absl::OkStatus();
+  const std::string& client = counted->client;
+  int64_t removed = counted->bytes;
+  QUOTIENT_RETURN_IF_ERROR(database.Run(sum, {client, job_id}, [&](const Row& row) {
+    removed += row.Int(0);
+    return absl::OkStatus();
+  }));
+  QUOTIENT_RETURN_IF_ERROR(database.Run(remove, {client, job_id}));
+  QUOTIENT_RETURN_IF_ERROR(database.Run(
+      "UPDATE client_blob SET jobs = jobs - 1" QUOTIENT_BLOBS_OF_JOB, {client, job_id}));
+  return AddToTotal(database, client, -removed);
 }
 
 }  // namespace
@@ -74,7 +137,7 @@ absl::StatusOr<bool> HasBlob(Database& database, absl::string_view client, const
 absl::StatusOr<std::optional<int64_t>> CountedRows(Database& database, const jobs::Job& job) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Counted> counted, FindCounted(database, job.id));
   if (!counted.has_value() || counted->client != job.client) return std::optional<int64_t>();
-  return std::optional<int64_t>(counted->row_bytes);
+  return std::optional<int64_t>(counted->bytes);
 }
 
 absl::Status CountRows(Database& database, const jobs::Job& job, int64_t before, int64_t bytes) {
@@ -90,6 +153,7 @@ absl::Status AddBlobs(Database& database, const jobs::Job& job) {
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t added, BytesNewToClient(database, job.client, blobs));
   QUOTIENT_RETURN_IF_ERROR(PutBlobs(database, job.id, blobs));
   for (const BlobId& blob : blobs) {
+    QUOTIENT_RETURN_IF_ERROR(RemoveLoose(database, blob, job.client));
     QUOTIENT_RETURN_IF_ERROR(
         database.Run("INSERT INTO client_blob (client, sha256, bytes, jobs) VALUES (?, ?, ?, 1)"
                      " ON CONFLICT (client, sha256) DO UPDATE SET jobs = jobs + 1",
@@ -98,30 +162,40 @@ absl::Status AddBlobs(Database& database, const jobs::Job& job) {
   return AddToTotal(database, job.client, added);
 }
 
-#define QUOTIENT_BLOBS_OF_JOB \
-  " WHERE client = ?1 AND sha256 IN (SELECT sha256 FROM job_blob WHERE job_id = ?2)"
-
 absl::Status Discount(Database& database, absl::string_view job_id) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Counted> counted, FindCounted(database, job_id));
-  if (!counted.has_value()) return absl::OkStatus();
-  const std::string& client = counted->client;
-  int64_t removed = counted->row_bytes;
-  QUOTIENT_RETURN_IF_ERROR(database.Run(
-      "SELECT COALESCE(SUM(bytes), 0) FROM client_blob" QUOTIENT_BLOBS_OF_JOB " AND jobs = 1",
-      {client, job_id}, [&](const Row& row) {
-        removed += row.Int(0);
-        return absl::OkStatus();
-      }));
-  QUOTIENT_RETURN_IF_ERROR(database.Run(
-      "DELETE FROM client_blob" QUOTIENT_BLOBS_OF_JOB " AND jobs = 1", {client, job_id}));
-  QUOTIENT_RETURN_IF_ERROR(database.Run(
-      "UPDATE client_blob SET jobs = jobs - 1" QUOTIENT_BLOBS_OF_JOB, {client, job_id}));
-  return AddToTotal(database, client, -removed);
+  return CountOff(database, job_id,
+                  "SELECT COALESCE(SUM(bytes), 0) FROM client_blob" QUOTIENT_OWN_BLOBS_OF_JOB,
+                  "DELETE FROM client_blob" QUOTIENT_OWN_BLOBS_OF_JOB);
 }
 
 absl::Status RemoveBlobs(Database& database, absl::string_view job_id) {
-  QUOTIENT_RETURN_IF_ERROR(Discount(database, job_id));
+  QUOTIENT_RETURN_IF_ERROR(
+      CountOff(database, job_id,
+               "SELECT COALESCE(SUM(bytes), 0) FROM client_blob" QUOTIENT_SHARED_BLOBS_OF_JOB,
+               "DELETE FROM client_blob" QUOTIENT_SHARED_BLOBS_OF_JOB));
   return database.Run("DELETE FROM job_blob WHERE job_id = ?", {job_id});
+}
+
+absl::Status PutLooseBlobs(Database& database, absl::string_view client,
+                           std::span<const BlobId> blobs) {
+  for (const BlobId& blob : blobs) {
+    const std::string sha256 = blob.digest.Hex();
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const bool has_job,
+        Finds(database, "SELECT 1 FROM job_blob WHERE sha256 = ? LIMIT 1", {sha256}));
+    if (has_job) continue;
+    QUOTIENT_RETURN_IF_ERROR(RemoveLoose(database, blob, client));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool is_its_own, HasBlob(database, client, blob));
+    if (!is_its_own) QUOTIENT_RETURN_IF_ERROR(AddLoose(database, client, blob));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoveLooseBlobs(Database& database, std::span<const BlobId> blobs) {
+  for (const BlobId& blob : blobs) {
+    QUOTIENT_RETURN_IF_ERROR(RemoveLoose(database, blob, std::nullopt));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> BytesOfClient(Database& database, absl::string_view client) {

@@ -30,6 +30,13 @@ int Bind(sqlite3_stmt* statement, int index, const Parameter& parameter) {
 
 }  // namespace
 
+// What the deprecated PRAGMA temp_store_directory does, too. The environment would be that of all
+// children as well.
+void PutTemporaryFiles(const std::string& folder) {
+  sqlite3_free(sqlite3_temp_directory);
+  sqlite3_temp_directory = sqlite3_mprintf("%s", folder.c_str());
+}
+
 int64_t Row::Int(int column) const { return sqlite3_column_int64(statement_, column); }
 
 std::string Row::Text(int column) const {

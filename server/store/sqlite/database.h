@@ -43,6 +43,10 @@ class Row {
   sqlite3_stmt* const statement_;
 };
 
+// Lets SQLite make its temporary files in this folder, in the whole process. No other thread may
+// use SQLite meanwhile.
+void PutTemporaryFiles(const std::string& folder);
+
 // Thread-compatible. Errors are STORAGE_DOWN.
 class Database {
  public:

@@ -12,8 +12,8 @@ namespace quotient::store {
 namespace {
 
 constexpr int64_t kSpareBytes = int64_t{1} << 20;
-// One copy in a temporary file, one in the write-ahead log, and what the server needs meanwhile.
-constexpr uint64_t kCopies = 3;
+// One copy in a temporary file, and one in the write-ahead log.
+constexpr int64_t kCopies = 2;
 
 absl::StatusOr<int64_t> ReadNumber(Database& database, const char* pragma) {
   int64_t number = 0;
@@ -24,19 +24,21 @@ absl::StatusOr<int64_t> ReadNumber(Database& database, const char* pragma) {
   return number;
 }
 
-bool HasRoomForCopies(const std::string& path) {
+// Both copies are in the folder of the file.
+bool HasRoomForCopies(const std::string& path, int64_t min_free_bytes) {
   std::error_code failure;
-  const uint64_t bytes = std::filesystem::file_size(path, failure);
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, failure));
   if (failure) return false;
   const std::filesystem::space_info disk =
       std::filesystem::space(std::filesystem::absolute(path).parent_path(), failure);
-  return !failure && disk.available / kCopies > bytes;
+  if (failure) return false;
+  return (static_cast<int64_t>(disk.available) - min_free_bytes) / kCopies >= bytes;
 }
 
 }  // namespace
 
-absl::StatusOr<Pages> ReadPages(Database& database) {
-  Pages pages;
+absl::StatusOr<PageCounts> ReadPageCounts(Database& database) {
+  PageCounts pages;
   QUOTIENT_ASSIGN_OR_RETURN(pages.count, ReadNumber(database, "PRAGMA page_count"));
   QUOTIENT_ASSIGN_OR_RETURN(pages.free, ReadNumber(database, "PRAGMA freelist_count"));
   QUOTIENT_ASSIGN_OR_RETURN(pages.bytes, ReadNumber(database, "PRAGMA page_size"));
@@ -48,10 +50,10 @@ absl::Status AllowGivingBack(Database& database) {
       "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_size_limit = 16777216;");
 }
 
-void RewriteToGiveBack(Database& database, const std::string& path) {
+void RewriteToGiveBack(Database& database, const std::string& path, int64_t min_free_bytes) {
   const absl::StatusOr<int64_t> mode = ReadNumber(database, "PRAGMA auto_vacuum");
   if (!mode.ok() || *mode != 0) return;
-  if (!HasRoomForCopies(path)) {
+  if (!HasRoomForCopies(path, min_free_bytes)) {
     Log().warn("the database never gets smaller, since the disk has no room to rewrite it once");
     return;
   }
@@ -61,13 +63,13 @@ void RewriteToGiveBack(Database& database, const std::string& path) {
 }
 
 absl::StatusOr<int64_t> GiveBackPages(Database& database, int64_t most_bytes) {
-  QUOTIENT_ASSIGN_OR_RETURN(const Pages before, ReadPages(database));
+  QUOTIENT_ASSIGN_OR_RETURN(const PageCounts before, ReadPageCounts(database));
   const int64_t spare = kSpareBytes / before.bytes;
   const int64_t count = std::min(before.free - spare, most_bytes / before.bytes);
   if (count <= 0) return 0;
   QUOTIENT_RETURN_IF_ERROR(
       database.Execute(absl::StrCat("PRAGMA incremental_vacuum(", count, ")").c_str()));
-  QUOTIENT_ASSIGN_OR_RETURN(const Pages after, ReadPages(database));
+  QUOTIENT_ASSIGN_OR_RETURN(const PageCounts after, ReadPageCounts(database));
   if (after.free <= spare) {
     QUOTIENT_RETURN_IF_ERROR(database.Execute("PRAGMA wal_checkpoint(PASSIVE)"));
   }

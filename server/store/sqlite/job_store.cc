@@ -1,6 +1,8 @@
 #include "server/store/sqlite/job_store.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -45,17 +47,15 @@ const char* ListStatement(const jobs::JobFilter& filter) {
 class SqliteJobStore : public jobs::JobStore {
  public:
   SqliteJobStore(std::unique_ptr<Database> writer, std::unique_ptr<Database> reader,
-                 const Clock* clock)
-      : clock_(*clock), writer_(std::move(writer)), reader_(std::move(reader)) {}
+                 const Clock* clock, std::function<void()> on_failure)
+      : clock_(*clock),
+        on_failure_(std::move(on_failure)),
+        writer_(std::move(writer)),
+        reader_(std::move(reader)) {}
 
   absl::Status Write(WriteFunction write) override {
-    absl::MutexLock lock(&write_mutex_);
-    QUOTIENT_RETURN_IF_ERROR(writer_->Execute("BEGIN IMMEDIATE"));
-    const auto transaction = NewTransaction(writer_.get(), clock_.UnixMs());
-    absl::Status status = write(*transaction);
-    if (status.ok()) status = writer_->Execute("COMMIT");
-    // After a failed commit SQLite may or may not have rolled back by itself.
-    if (!status.ok()) writer_->Execute("ROLLBACK").IgnoreError();
+    const absl::Status status = TryToWrite(write);
+    if (GetReason(status) == Reason::kStorageDown) on_failure_();
     return status;
   }
 
@@ -169,9 +169,24 @@ class SqliteJobStore : public jobs::JobStore {
     return BytesOfClient(*reader_, client);
   }
 
+  absl::StatusOr<std::vector<BlobId>> Loose(std::optional<Digest> after, int limit) override {
+    absl::MutexLock lock(&read_mutex_);
+    const std::string last = after.has_value() ? after->Hex() : "";
+    std::vector<BlobId> blobs;
+    QUOTIENT_RETURN_IF_ERROR(
+        reader_->Run("SELECT sha256, bytes FROM client_blob WHERE jobs = 0 AND sha256 > ?"
+                     " ORDER BY sha256 LIMIT ?",
+                     {last, int64_t{limit}}, [&](const Row& row) {
+                       const std::optional<Digest> digest = Digest::FromHex(row.Text(0));
+                       if (digest.has_value()) blobs.push_back({*digest, row.Int(1)});
+                       return absl::OkStatus();
+                     }));
+    return blobs;
+  }
+
   absl::StatusOr<int64_t> HeldBytes() override {
     absl::MutexLock lock(&read_mutex_);
-    QUOTIENT_ASSIGN_OR_RETURN(const Pages pages, ReadPages(*reader_));
+    QUOTIENT_ASSIGN_OR_RETURN(const PageCounts pages, ReadPageCounts(*reader_));
     return (pages.count - pages.free) * pages.bytes;
   }
 
@@ -181,6 +196,17 @@ class SqliteJobStore : public jobs::JobStore {
   }
 
  private:
+  absl::Status TryToWrite(WriteFunction write) {
+    absl::MutexLock lock(&write_mutex_);
+    QUOTIENT_RETURN_IF_ERROR(writer_->Execute("BEGIN IMMEDIATE"));
+    const auto transaction = NewTransaction(writer_.get(), clock_.UnixMs());
+    absl::Status status = write(*transaction);
+    if (status.ok()) status = writer_->Execute("COMMIT");
+    // After a failed commit SQLite may or may not have rolled back by itself.
+    if (!status.ok()) writer_->Execute("ROLLBACK").IgnoreError();
+    return status;
+  }
+
   absl::StatusOr<bool> Exists(const char* sql, std::initializer_list<Parameter> parameters) {
     absl::MutexLock lock(&read_mutex_);
     QUOTIENT_ASSIGN_OR_RETURN(const int found, Count(*reader_, sql, parameters));
@@ -199,6 +225,7 @@ class SqliteJobStore : public jobs::JobStore {
   }
 
   const Clock& clock_;
+  const std::function<void()> on_failure_;
 
   absl::Mutex write_mutex_;
   const std::unique_ptr<Database> writer_ ABSL_PT_GUARDED_BY(write_mutex_);
@@ -209,13 +236,16 @@ class SqliteJobStore : public jobs::JobStore {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<jobs::JobStore>> OpenSqliteJobStore(const std::string& path,
-                                                                   const Clock* clock) {
+                                                                   const Clock* clock,
+                                                                   SqliteSettings settings) {
+  PutTemporaryFiles(std::filesystem::absolute(path).parent_path());
   QUOTIENT_ASSIGN_OR_RETURN(auto writer, Database::Open(path, Database::Mode::kReadWrite));
   QUOTIENT_RETURN_IF_ERROR(AllowGivingBack(*writer));
   QUOTIENT_RETURN_IF_ERROR(PrepareSchema(*writer, clock->UnixMs()));
-  RewriteToGiveBack(*writer, path);
+  RewriteToGiveBack(*writer, path, settings.min_free_bytes);
   QUOTIENT_ASSIGN_OR_RETURN(auto reader, Database::Open(path, Database::Mode::kReadOnly));
-  return std::make_unique<SqliteJobStore>(std::move(writer), std::move(reader), clock);
+  return std::make_unique<SqliteJobStore>(std::move(writer), std::move(reader), clock,
+                                          std::move(settings.on_failure));
 }
 
 }  // namespace quotient::store

@@ -112,6 +112,10 @@ CREATE TABLE client_total (
     R"sql(
 ALTER TABLE job_index ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 )sql",
+    // Blobs that no job has count, too, as rows with no jobs.
+    R"sql(
+CREATE INDEX client_blob_loose ON client_blob (sha256) WHERE jobs = 0;
+)sql",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
 constexpr int64_t kFilledVersion = 3;

@@ -95,6 +95,14 @@ class SqliteTransaction : public jobs::JobTransaction {
     return BytesNewToClient(db_, client, blobs);
   }
 
+  absl::Status PutLoose(absl::string_view client, std::span<const BlobId> blobs) override {
+    return PutLooseBlobs(db_, client, blobs);
+  }
+
+  absl::Status RemoveLoose(std::span<const BlobId> blobs) override {
+    return RemoveLooseBlobs(db_, blobs);
+  }
+
   absl::Status Put(const Job& job) override {
     // A job that goes from one client to another is removed from the one and added to the other.
     QUOTIENT_ASSIGN_OR_RETURN(const std::optional<int64_t> counted, CountedRows(db_, job));

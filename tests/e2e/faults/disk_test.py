@@ -7,6 +7,7 @@ of the others, in a run of its own; QUOTIENT_EACH_OPERATION=1 tries all.
 import errno
 import os
 import pathlib
+import re
 import sys
 import threading
 import unittest
@@ -91,6 +92,16 @@ class DiskTest(Stories):
         self.machine.heal()
         self.take_result(job)
         self.assertEqual(server.page("/readyz"), (200, "ready\n"))
+
+    def test_a_job_is_deleted_at_once_when_the_disk_is_full(self):
+        server = self.serve("--metrics-listen", "127.0.0.1:0")
+        done = self.submit("m.onnx", *QUICK)
+        self.take_result(done)
+        self.machine.set(is_full=1, room=0)
+        self.assert_code(self.quotient("delete", done), 0)
+        answers = re.findall(r'grpc_server_handled_total{.*grpc_code="(\w+)".*grpc_method="DeleteJob".*} [1-9]', server.metrics())
+        self.assertEqual(answers, ["OK"])
+        self.machine.heal()
 
     def test_a_disk_that_cannot_be_written(self):
         self.tell_during_an_outage(lambda: self.machine.fail(errno.EROFS), "a_model_is_optimized")

@@ -43,7 +43,7 @@ class History:
     submissions: dict  # By the request's id: the job's.
     leases: dict  # By the job's id: the epoch.
     blobs: set  # (digest, job) that are needed.
-    counted: dict  # By (client, digest): (bytes, jobs) as the sums for quotas have it.
+    counted: dict  # By (client, digest): (bytes, jobs) as the sums for quotas have it; no jobs for files that none has.
     totals: dict  # By a client: bytes.
     clients: dict  # By the job's id: whose it is.
     sizes: dict  # By a digest: bytes of the file of that name.
@@ -161,9 +161,10 @@ def anomalies_of_watchers(history, told):
 def anomalies_of_sums(history):
     expected = collections.Counter(
         (history.clients[job], digest) for digest, job in history.blobs if job in history.clients)
-    counts = {key: count for key, (_, count) in history.counted.items()}
+    counts = {key: count for key, (_, count) in history.counted.items() if count}
     if counts != expected:
         yield f"the blobs of clients are counted as {counts}, but they are {dict(expected)}"
+    yield from anomalies_of_loose_files(history)
     totals = collections.Counter()
     blobs = collections.Counter(job for _, job in history.blobs)
     for job, (size, record) in history.rows.items():
@@ -177,6 +178,17 @@ def anomalies_of_sums(history):
             yield f"the blob {digest} counts with {size} bytes"
     if history.totals != {client: total for client, total in totals.items() if total}:
         yield f"the sums of clients are {history.totals}, but they should be {dict(totals)}"
+
+
+def anomalies_of_loose_files(history):
+    """Of files that no job has, each of which counts for one client."""
+    needed = {digest for digest, _ in history.blobs}
+    loose = collections.Counter(digest for (_, digest), (_, count) in history.counted.items() if not count)
+    for digest in sorted(loose):
+        if digest in needed or loose[digest] > 1:
+            yield f"the blob {digest} counts for {loose[digest]} clients without a job"
+    for digest in sorted(set(history.present) - needed - set(loose)):
+        yield f"the blob {digest} counts for nobody"
 
 
 def unfinished(history):

@@ -117,6 +117,22 @@ class HistoryTest(unittest.TestCase):
                               ({"rows": {"a": (1445, 100), "b": (1073, 50)}}, "the rows of a count with 1445 bytes")):
             self.assert_found(dataclasses.replace(sound(), **broken), words)
 
+    def test_files_that_no_job_has(self):
+        loose = "cd" * 32
+
+        def with_loose(**clients):
+            rows = {(client, loose): (9, 0) for client in clients}
+            return dataclasses.replace(
+                sound(), counted=sound().counted | rows, present={DIGEST: True, loose: True},
+                sizes={DIGEST: 7, loose: 9}, totals=sound().totals | {client: 9 for client in clients})
+
+        self.assertEqual(history.anomalies(with_loose(d=1)), [])
+        self.assert_found(with_loose(), f"the blob {loose} counts for nobody")
+        self.assert_found(with_loose(d=1, e=1), f"the blob {loose} counts for 2 clients")
+        self.assert_found(dataclasses.replace(sound(), counted=sound().counted | {("d", DIGEST): (7, 0)},
+                                              totals=sound().totals | {"d": 7}),
+                          f"the blob {DIGEST} counts for 1 clients without a job")
+
     def test_remains_of_a_job_that_is_gone(self):
         broken = sound()
         del broken.states["b"]

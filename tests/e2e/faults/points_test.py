@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 POINTS = {
     "a_model_is_optimized": [
         "upload.half_created", "upload.created", "upload.written", "upload.synced", "upload.committed", "upload.hashed",
-        "upload.adopted", "upload.half_removed", "submit.admitted", "submit.committed", "ledger.half_written",
+        "sent.counted", "upload.adopted", "upload.half_removed", "submit.admitted", "submit.committed", "ledger.half_written",
         "ledger.written", "ledger.committed", "ledger.told", "claim.leased", "claim.committed", "process.started",
         "job.sandboxed", "job.begun", "job.blob_written", "blob.checked", "blob.synced", "blob.renamed", "job.answered", "job.told",
         "worker.ran", "finish.taken", "lease.ended", "checkpoint.unneeded"],
@@ -27,7 +27,7 @@ POINTS = {
         "job.checkpointed", "checkpoint.written", "checkpoint.sealed", "checkpoint.committed"],
     "a_job_is_cancelled": ["cancel.found", "cancel.committed"],
     "a_job_is_stopped": ["stop.found", "stop.committed"],
-    "a_job_is_deleted": ["delete.found"],
+    "a_job_is_deleted": ["delete.found", "delete.committed"],
     "a_job_loses_its_process": ["lose.found"],
     "a_server_starts": [
         "start.locked", "recover.moved", "recover.committed", "start.recovered", "start.cleaned", "start.listening"],

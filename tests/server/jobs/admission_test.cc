@@ -2,7 +2,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
 
+#include "tests/server/support/faulty_stores.h"
 #include "tests/server/support/queue_fixture.h"
 
 namespace quotient::jobs {
@@ -326,6 +330,36 @@ TEST_F(AdmissionTest, OnlyAJobThatHasEndedCanBeDeleted) {
   EXPECT_THAT(admission_->Delete(id, false), HasReason(Reason::kJobNotFound));
   EXPECT_OK(admission_->Delete(id, /*allow_missing=*/true)) << "a repetition";
   EXPECT_EQ(MustSubmit(Request("model", "r1")).disposition, Disposition::kNew);
+}
+
+// A store on a full disk, which has made room for a write when one has failed.
+class StoreOnAFullDisk : public testing::FaultyJobStore {
+ public:
+  StoreOnAFullDisk(std::unique_ptr<JobStore> store, testing::Fault* fault)
+      : FaultyJobStore(std::move(store), fault), fault_(*fault) {}
+
+  absl::Status Write(WriteFunction write) override {
+    const absl::Status status = FaultyJobStore::Write(write);
+    fault_.Set(false);
+    return status;
+  }
+
+ private:
+  testing::Fault& fault_;
+};
+
+TEST_F(AdmissionTest, AJobIsDeletedOnAFullDiskToo) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  ASSERT_OK(admission_->Cancel(id, ""));
+  testing::Fault full;
+  store_ = std::make_unique<StoreOnAFullDisk>(std::move(store_), &full);
+  Restart();
+  full.Set(true);
+  ASSERT_OK(admission_->Delete(id, false));
+  EXPECT_THAT(admission_->Get(id), HasReason(Reason::kJobNotFound));
+  full.Set(true);
+  EXPECT_THAT(admission_->Submit(Request("other")), HasReason(Reason::kStorageDown))
+      << "what adds something waits";
 }
 
 }  // namespace

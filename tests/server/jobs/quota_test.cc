@@ -1,10 +1,13 @@
 // How many bytes the jobs of a client may have stored.
 
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/jobs/admission.h"
+#include "server/jobs/quotas.h"
 #include "tests/server/support/bytes_of.h"
 #include "tests/server/support/queue_fixture.h"
 
@@ -111,6 +114,20 @@ TEST_F(QuotaTest, AFileCountsOnceForEachClient) {
   EXPECT_EQ(UnitsOf("b"), 8);
 }
 
+// Else a client could have as much again in uploads that it never ends.
+TEST_F(QuotaTest, WhatAClientIsSendingCountsButForTheFilesOfTheJob) {
+  const SubmitRequest request = RequestOf("a", Of(5));
+  std::vector<BlobId> except;
+  sent_->SetInTransit([&except](absl::string_view client, std::span<const BlobId> blobs) {
+    except.assign(blobs.begin(), blobs.end());
+    return client == "a" ? 6 * kUnit : 0;
+  });
+  EXPECT_THAT(admission_->Submit(request),
+              HasReason(Reason::kQuotaBytes, HasSubstr("600000 that it is sending")));
+  EXPECT_THAT(except, ElementsAre(request.spec.model.graph));
+  EXPECT_EQ(MustSubmit(RequestOf("b", Of(5))).disposition, Disposition::kNew);
+}
+
 TEST_F(QuotaTest, AResultCountsOnceItIsThereAndFailsNoJob) {
   const Job job = MustSubmit(RequestOf("a", Of(5))).job;
   EXPECT_EQ(UnitsOf("a"), 5);
@@ -138,10 +155,16 @@ TEST_F(QuotaTest, WhatIsThereAlreadyIsNotRefused) {
   EXPECT_EQ(UnitsOf("a"), 5 + kResult) << "it is the other one's";
 }
 
-TEST_F(QuotaTest, ADeletedJobMakesRoom) {
-  const std::string id = MustSubmit(RequestOf("a", Of(5))).job.id;
+TEST_F(QuotaTest, ADeletedJobMakesRoomOnceItsFilesAreGone) {
+  const SubmitRequest request = RequestOf("a", Of(5));
+  const std::string id = MustSubmit(request).job.id;
   ASSERT_OK(dispatch_->Finish(MustClaim().lease, LargeResult()));
   ASSERT_OK(admission_->Delete(id, false));
+  EXPECT_EQ(testing::BytesOf(*store_, "a"), (5 + kResult) * kUnit + 6) << "files without rows";
+  EXPECT_THAT(admission_->Submit(RequestOf("a", Of(4, 'y'))), HasReason(Reason::kQuotaBytes));
+  // When nobody has used them for long.
+  clock_.SetForwardMs(int64_t{100} * 365 * 24 * 3'600'000);
+  sent_->RemoveLeft();
   EXPECT_EQ(testing::BytesOf(*store_, "a"), 0);
   EXPECT_EQ(MustSubmit(RequestOf("a", Of(10))).disposition, Disposition::kNew);
 }

@@ -3,11 +3,16 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "tests/server/support/bytes_of.h"
 #include "tests/server/support/faulty_stores.h"
 #include "tests/server/support/queue_fixture.h"
 
@@ -15,6 +20,7 @@ namespace quotient::jobs {
 namespace {
 
 using ::quotient::testing::HasReason;
+using ::quotient::testing::PutBlob;
 using ::quotient::testing::QueueTest;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -46,13 +52,43 @@ class SentBlobsTest : public QueueTest {
     Restart();
   }
 
-  // As if the blob had not been used for days.
-  void MakeOld(const BlobId& id) {
-    const timespec times[] = {{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
-    ASSERT_EQ(utimensat(AT_FDCWD, blobs_->PathOf(id.digest).c_str(), times, 0), 0);
+  // A client sends these bytes.
+  BlobId Send(absl::string_view bytes, const std::string& client) {
+    const BlobId id = BlobId::Of(bytes);
+    EXPECT_OK(sent_->Store({&id, 1}, client, [&] { return PutBlob(*blobs_, bytes).status(); }));
+    sent_->Arrived(id);
+    return id;
   }
 
-  bool IsOld(const BlobId& id) { return *blobs_->LastUseMs(id) == 1'000'000; }
+  SubmitRequest RequestOf(const std::string& client, absl::string_view model) {
+    SubmitRequest request{.client = client};
+    request.spec.model.graph = BlobId::Of(model);
+    return request;
+  }
+
+  // Without what its jobs take besides their files, which is less than 2,000 each.
+  int64_t BytesOf(const std::string& client) {
+    return testing::BytesOf(*store_, client) / 2000 * 2000;
+  }
+
+  std::string MustEnd(const SubmitRequest& request) {
+    std::string job = MustSubmit(request).job.id;
+    EXPECT_OK(admission_->Cancel(job, ""));
+    return job;
+  }
+
+  // As if the blob had not been used for so long, by the clock of the test.
+  void MakeOld(const BlobId& id, int64_t ms = 48 * kHourMs) {
+    const int64_t unix_ms = clock_.UnixMs() - ms;
+    const timespec time{.tv_sec = unix_ms / 1000, .tv_nsec = unix_ms % 1000 * 1'000'000};
+    const timespec times[] = {time, time};
+    ASSERT_EQ(utimensat(AT_FDCWD, blobs_->PathOf(id.digest).c_str(), times, 0), 0);
+    old_ms_ = unix_ms;
+  }
+
+  bool IsOld(const BlobId& id) { return *blobs_->LastUseMs(id) == old_ms_; }
+
+  bool IsThere(const BlobId& id) { return *blobs_->Contains(id); }
 
   // Whether asking for the blob keeps it.
   bool IsKept(const BlobId& id) {
@@ -60,11 +96,12 @@ class SentBlobsTest : public QueueTest {
     EXPECT_TRUE(*sent_->Use(id)) << "it is there in any case";
     return !IsOld(id);
   }
+
+  int64_t old_ms_ = 0;
 };
 
 TEST_F(SentBlobsTest, AskingKeepsABlobForADayAfterItCame) {
-  const BlobId id = MustPut("model");
-  sent_->Arrived(id, "a");
+  const BlobId id = Send("model", "a");
   for (int hour = 0; hour < 24; ++hour) {
     EXPECT_TRUE(IsKept(id)) << hour;
     clock_.AdvanceMs(kHourMs);
@@ -82,13 +119,11 @@ TEST_F(SentBlobsTest, OfABlobThatWasThereBeforeTheDayBeginsWhenItIsAskedFor) {
 }
 
 TEST_F(SentBlobsTest, ABlobThatAJobHasIsKept) {
-  const BlobId id = MustPut("model");
-  sent_->Arrived(id, "a");
+  const BlobId id = Send("model", "a");
   clock_.AdvanceMs(48 * kHourMs);
   ASSERT_FALSE(IsKept(id));
-  const std::string job = MustSubmit(Request("model")).job.id;
+  const std::string job = MustEnd(RequestOf("a", "model"));
   EXPECT_TRUE(IsKept(id));
-  ASSERT_OK(admission_->Cancel(job, ""));
   ASSERT_OK(admission_->Delete(job, false));
   EXPECT_TRUE(IsKept(id)) << "its day begins anew";
   clock_.AdvanceMs(24 * kHourMs);
@@ -111,63 +146,148 @@ TEST_F(SentBlobsTest, RequestsThatAreRefusedKeepNothing) {
   EXPECT_FALSE(IsOld(id));
 }
 
-TEST_F(SentBlobsTest, WhatAJobHasAlreadyCountsForNobody) {
-  SubmitRequest request = Request("model");
-  request.client = "b";
-  MustSubmit(request);
-  sent_->Arrived(request.spec.model.graph, "a");
-  EXPECT_EQ(sent_->BytesOf("a", {}), 0);
+TEST_F(SentBlobsTest, WhatAJobHasAlreadyCountsForNobodyElse) {
+  Send(std::string(20'000, 'x'), "b");
+  MustSubmit(RequestOf("b", std::string(20'000, 'x')));
+  Send(std::string(20'000, 'x'), "a");
+  EXPECT_EQ(BytesOf("a"), 0);
+  EXPECT_EQ(BytesOf("b"), 20'000);
 }
 
-TEST_F(SentBlobsTest, WhatWasSetAsideCountsForNobody) {
-  const BlobId id = MustPut("model");
-  sent_->Arrived(id, "a");
-  std::filesystem::remove(blobs_->PathOf(id.digest));
-  EXPECT_FALSE(*sent_->Use(id));
-  EXPECT_EQ(sent_->BytesOf("a", {}), 0);
+TEST_F(SentBlobsTest, WhatIsGoneCountsForNobody) {
+  const BlobId damaged = Send(std::string(20'000, 'x'), "a"), kept = Send("kept", "a");
+  std::filesystem::remove(blobs_->PathOf(damaged.digest));
+  ASSERT_OK(sent_->DiscountGone());
+  EXPECT_EQ(testing::BytesOf(*store_, "a"), 4);
+  EXPECT_EQ(*store_->Loose(std::nullopt, 10), std::vector<BlobId>{kept});
+}
+
+// As at each point where a process may end while a blob comes.
+TEST_F(SentBlobsTest, ABlobCountsFromBeforeItIsThere) {
+  const BlobId id = BlobId::Of("model");
+  ASSERT_OK(sent_->Store({&id, 1}, "a", [&]() -> absl::Status {
+    EXPECT_EQ(testing::BytesOf(*store_, "a"), 5);
+    EXPECT_OK(sent_->DiscountGone());
+    EXPECT_EQ(testing::BytesOf(*store_, "a"), 5) << "it is about to come";
+    return PutBlob(*blobs_, "model").status();
+  }));
+  EXPECT_EQ(testing::BytesOf(*store_, "a"), 5);
+}
+
+TEST_F(SentBlobsTest, ABlobThatDoesNotComeCountsForNobody) {
+  const BlobId ids[] = {BlobId::Of("model"), BlobId::Of("weights")};
+  const absl::Status failure = MakeError(Reason::kStorageDown, "full");
+  EXPECT_EQ(sent_->Store(ids, "a",
+                         [&] {
+                           EXPECT_OK(PutBlob(*blobs_, "model"));
+                           return failure;
+                         }),
+            failure);
+  EXPECT_EQ(testing::BytesOf(*store_, "a"), 5) << "the other one is there";
+}
+
+TEST_F(SentBlobsTest, NothingIsStoredThatCannotBeCounted) {
+  testing::Fault write;
+  store_ = std::make_unique<testing::FaultyJobStore>(std::move(store_), &write);
+  Restart();
+  write.Set(true);
+  const BlobId id = BlobId::Of("model");
+  EXPECT_THAT(sent_->Store({&id, 1}, "a", [] { return absl::InternalError("was called"); }),
+              HasReason(Reason::kStorageDown));
 }
 
 TEST_F(SentBlobsTest, WhatWasSentCountsUntilItsJobIsInTheStore) {
   testing::Fault commit;
   store_ = std::make_unique<FailingCommits>(std::move(store_), &commit);
   Restart();
-  SubmitRequest request = Request("model");
-  request.client = "a";
-  sent_->Arrived(request.spec.model.graph, "a");
+  Send(std::string(20'000, 'x'), "a");
+  const SubmitRequest request = RequestOf("b", std::string(20'000, 'x'));
   commit.Set(true);
   EXPECT_THAT(admission_->Submit(request), HasReason(Reason::kStorageDown));
-  EXPECT_EQ(sent_->BytesOf("a", {}), 5);
   commit.Set(false);
+  EXPECT_EQ(BytesOf("a"), 20'000);
   MustSubmit(request);
-  EXPECT_EQ(sent_->BytesOf("a", {}), 0);
+  EXPECT_EQ(BytesOf("a"), 0);
+  EXPECT_EQ(BytesOf("b"), 20'000);
 }
 
-TEST_F(SentBlobsTest, WhatWasSentCountsForItsClientUntilAJobHasItOrItIsGone) {
-  const BlobId first = MustPut(std::string(60'000, 'x')),
-               second = MustPut(std::string(30'000, 'y'));
-  sent_->Arrived(first, "a");
-  sent_->Arrived(second, "a");
-  sent_->Arrived(second, "a");
-  EXPECT_EQ(sent_->BytesOf("a", {}), 90'000);
-  const BlobId both[] = {second, second};
-  EXPECT_EQ(sent_->BytesOf("a", both), 60'000);
-  EXPECT_EQ(sent_->BytesOf("b", {}), 0);
-  EXPECT_OK(sent_->CheckQuota({Digest::Of("z"), 10'000}, "a", 0));
+TEST_F(SentBlobsTest, WhatAClientHasSentAndIsSendingCountsForItsQuota) {
+  sent_->SetInTransit([](absl::string_view client, std::span<const BlobId> except) -> int64_t {
+    EXPECT_EQ(except.size(), 1);
+    return client == "a" ? 20'000 : 0;
+  });
+  Send(std::string(60'000, 'x'), "a");
+  EXPECT_OK(sent_->CheckQuota({Digest::Of("z"), 20'000}, "a"));
   EXPECT_THAT(
-      sent_->CheckQuota({Digest::Of("z"), 10'000}, "a", 1),
-      HasReason(Reason::kQuotaBytes, AllOf(HasSubstr("90000 that it has sent and no job has"),
-                                           HasSubstr("limit is 100000"))));
-  EXPECT_OK(sent_->CheckQuota({Digest::Of("z"), 100'000}, "b", 0));
-  SubmitRequest request = Request(std::string(30'000, 'y'));
-  request.client = "a";
-  MustSubmit(request);
-  EXPECT_EQ(sent_->BytesOf("a", {}), 60'000);
-  SubmitRequest other = Request(std::string(20'000, 'z'));
-  other.client = "a";
-  EXPECT_THAT(admission_->Submit(other), HasReason(Reason::kQuotaBytes)) << "of 60,000 and 30,000";
-  sent_->Forget(first);
-  EXPECT_EQ(sent_->BytesOf("a", {}), 0);
-  MustSubmit(other);
+      sent_->CheckQuota({Digest::Of("z"), 20'001}, "a"),
+      HasReason(Reason::kQuotaBytes,
+                AllOf(HasSubstr("has 60000 bytes"), HasSubstr("20000 that it is sending"),
+                      HasSubstr("this file would add 20001"), HasSubstr("limit is 100000"))));
+  EXPECT_OK(sent_->CheckQuota({Digest::Of("z"), 100'000}, "b"));
+  MustPut(std::string(30'000, 'y'));
+  EXPECT_THAT(admission_->Submit(RequestOf("a", std::string(30'000, 'y'))),
+              HasReason(Reason::kQuotaBytes));
+  MustSubmit(RequestOf("b", std::string(30'000, 'y')));
+  MustSubmit(RequestOf("a", std::string(60'000, 'x')));
+}
+
+// Submit, cancel and delete, again and again.
+TEST_F(SentBlobsTest, WhatADeletedJobLeavesCountsUntilItIsGone) {
+  const BlobId id = Send(std::string(60'000, 'x'), "a");
+  const std::string job = MustEnd(RequestOf("a", std::string(60'000, 'x')));
+  MakeOld(id, SentBlobs::kLeftMs - 1);
+  ASSERT_OK(admission_->Delete(job, false));
+  EXPECT_TRUE(IsThere(id)) << "somebody may be about to refer to it";
+  EXPECT_EQ(BytesOf("a"), 60'000);
+  EXPECT_THAT(sent_->CheckQuota({Digest::Of("z"), 60'000}, "a"), HasReason(Reason::kQuotaBytes));
+  sent_->RemoveLeft();
+  EXPECT_TRUE(IsThere(id));
+  MakeOld(id, SentBlobs::kLeftMs + 1);
+  sent_->RemoveLeft();
+  EXPECT_FALSE(IsThere(id));
+  EXPECT_EQ(BytesOf("a"), 0);
+}
+
+TEST_F(SentBlobsTest, WhatNobodyHasUsedLatelyGoesWithItsJob) {
+  const BlobId model = Send(std::string(40'000, 'x'), "a");
+  const std::string job = MustSubmit(RequestOf("a", std::string(40'000, 'x'))).job.id;
+  const JobResult result = SomeResult();
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, result));
+  for (const BlobId& id : {model, result.model}) MakeOld(id, SentBlobs::kLeftMs + 1);
+  ASSERT_OK(admission_->Delete(job, false));
+  EXPECT_FALSE(IsThere(model));
+  EXPECT_FALSE(IsThere(result.model));
+  EXPECT_EQ(testing::BytesOf(*store_, "a"), 0);
+}
+
+TEST_F(SentBlobsTest, WhatAnotherJobHasStaysAndIsLeftByThatOne) {
+  const BlobId id = Send(std::string(40'000, 'x'), "a");
+  SubmitRequest request = RequestOf("a", std::string(40'000, 'x'));
+  const std::string first = MustEnd(request);
+  request.client = "b";
+  request.spec.options.seed = 7;
+  const std::string second = MustEnd(request);
+  MakeOld(id, SentBlobs::kLeftMs - 1);
+  ASSERT_OK(admission_->Delete(first, false));
+  EXPECT_EQ(BytesOf("a"), 0);
+  EXPECT_EQ(BytesOf("b"), 40'000);
+  MakeOld(id);
+  sent_->RemoveLeft();
+  EXPECT_TRUE(IsThere(id));
+  ASSERT_OK(admission_->Delete(second, false));
+  EXPECT_FALSE(IsThere(id));
+  EXPECT_EQ(BytesOf("b"), 0);
+}
+
+TEST_F(SentBlobsTest, WhatCountsOutlivesTheProcess) {
+  const BlobId id = Send(std::string(40'000, 'x'), "a");
+  const std::string job = MustEnd(RequestOf("a", std::string(40'000, 'x')));
+  ASSERT_OK(admission_->Delete(job, false));
+  Restart();
+  EXPECT_EQ(BytesOf("a"), 40'000);
+  std::filesystem::remove(blobs_->PathOf(id.digest));
+  ASSERT_OK(sent_->DiscountGone());
+  EXPECT_EQ(BytesOf("a"), 0);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_F(UnsentRequestsTest, NobodyIsSilentForEver) {
     std::optional<grpc::Status> end;
     for (int i = 0; i < 1000 && !end.has_value(); ++i) {
       clock_.AdvanceMs(61'000);
-      requests_.EndIdle();
+      requests_.CancelIdle();
       end = call->EndWithin(absl::Milliseconds(20));
     }
     ASSERT_TRUE(end.has_value());

@@ -60,7 +60,7 @@ class ProcessRunnerTest : public ::testing::Test {
   // A job of the fake that does what its name says.
   absl::StatusOr<jobs::JobResult> Run(const std::string& what,
                                       const CancelToken& token = CancelToken()) {
-    jobs::Job job{.id = "job 1"};
+    jobs::Job job{.id = "job 1", .client = "a client"};
     job.spec.model_name = what;
     job.spec.model.graph = BlobId::Of("model");
     job.spec.options.budget_seconds = budget_seconds_;
@@ -157,7 +157,9 @@ TEST_F(ProcessRunnerTest, WhoWaitsForAnotherJobDoesNotHang) {
 
 TEST_F(ProcessRunnerTest, WhatAJobMakesIsTakenFromItsFolderWhichThenGoes) {
   std::string made;
-  settings_.take = [&made](const std::string& outbox, const jobs::JobResult& result) {
+  settings_.take = [&made](const std::string& client, const std::string& outbox,
+                           const jobs::JobResult& result) {
+    EXPECT_EQ(client, "a client");
     EXPECT_EQ(result.model, BlobId::Of("model"));
     made = *os::ReadFile(outbox + "/made");
     return absl::OkStatus();
@@ -179,7 +181,7 @@ TEST_F(ProcessRunnerTest, AJobHasATemporaryFolderOfItsOwn) {
 
 TEST_F(ProcessRunnerTest, AProcessThatHasNotMadeWhatItSaysPoisonsItsJob) {
   absl::Status taken = MakeError(Reason::kBlobCorrupt, "wrong bytes");
-  settings_.take = [&taken](const auto&, const auto&) { return taken; };
+  settings_.take = [&taken](const auto&, const auto&, const auto&) { return taken; };
   EXPECT_THAT(Run("works"), HasReason(Reason::kPoisoned, HasSubstr("wrong bytes")));
   taken = absl::NotFoundError("no bytes");
   EXPECT_THAT(Run("works"), HasReason(Reason::kPoisoned, HasSubstr("no bytes")));

@@ -1,9 +1,11 @@
 #include "server/store/sqlite/client_bytes.h"
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +47,8 @@ Job JobOf(const std::string& id, const std::string& client, absl::string_view mo
 // One of few blobs, all of different sizes.
 BlobId RandomBlob(Rng& rng) { return BlobId::Of(std::string(size_t{1} << rng.Below(8), 'x')); }
 
-// The changes that jobs go through, at random, with blobs that many of them share.
+// The changes that jobs go through, at random, with blobs that many of them share, and that come
+// and go without jobs, too.
 class RandomJobs {
  public:
   explicit RandomJobs(uint64_t seed) : rng_(seed) {}
@@ -53,14 +56,14 @@ class RandomJobs {
   // A transaction of some changes, which may fail in the end.
   void Step(std::initializer_list<JobStore*> stores) {
     const std::map<std::string, Job> before = jobs_;
-    std::vector<std::pair<Job, bool>> changes;  // Whether the job is removed.
-    for (uint64_t i = 1 + rng_.Below(3); i > 0; --i) changes.push_back(Change());
+    std::vector<std::function<absl::Status(JobTransaction&)>> changes;
+    for (uint64_t i = 1 + rng_.Below(3); i > 0; --i) {
+      changes.push_back(rng_.Below(3) == 0 ? ChangeOfLooseBlobs() : ChangeOfJob());
+    }
     const bool fails = rng_.Below(4) == 0;
     for (JobStore* const store : stores) {
       const absl::Status status = store->Write([&](JobTransaction& transaction) -> absl::Status {
-        for (const auto& [job, is_removed] : changes) {
-          QUOTIENT_RETURN_IF_ERROR(is_removed ? transaction.Remove(job.id) : transaction.Put(job));
-        }
+        for (const auto& change : changes) QUOTIENT_RETURN_IF_ERROR(change(transaction));
         return fails ? absl::InternalError("no") : absl::OkStatus();
       });
       EXPECT_EQ(status.ok(), !fails);
@@ -76,6 +79,24 @@ class RandomJobs {
   }
 
  private:
+  std::function<absl::Status(JobTransaction&)> ChangeOfLooseBlobs() {
+    const std::vector<BlobId> blobs = {RandomBlob(rng_), RandomBlob(rng_)};
+    if (rng_.Below(4) == 0) {
+      return [blobs](JobTransaction& transaction) { return transaction.RemoveLoose(blobs); };
+    }
+    return [blobs, client = absl::StrCat("c", rng_.Below(3))](JobTransaction& transaction) {
+      return transaction.PutLoose(client, blobs);
+    };
+  }
+
+  std::function<absl::Status(JobTransaction&)> ChangeOfJob() {
+    const auto [job, is_removed] = Change();
+    return [job = job, is_removed = is_removed](JobTransaction& transaction) {
+      return is_removed ? transaction.Remove(job.id) : transaction.Put(job);
+    };
+  }
+
+  // The job as it is then, and whether it is removed.
   std::pair<Job, bool> Change() {
     const std::string id = absl::StrCat("j", rng_.Below(12));
     const auto [found, is_new] = jobs_.try_emplace(id);
@@ -112,6 +133,13 @@ class RandomJobs {
   std::map<std::string, Job> jobs_;
 };
 
+void RemoveAllLoose(JobStore& store) {
+  const std::vector<BlobId> loose = *store.Loose(std::nullopt, 1000);
+  ASSERT_FALSE(loose.empty());
+  ASSERT_OK(
+      store.Write([&](JobTransaction& transaction) { return transaction.RemoveLoose(loose); }));
+}
+
 // What the store says of the bytes of all clients.
 std::string BytesText(JobStore& store, Rng rng) {
   std::string text;
@@ -124,6 +152,8 @@ std::string BytesText(JobStore& store, Rng rng) {
     }
     return absl::OkStatus();
   }));
+  const std::vector<BlobId> loose = *store.Loose(RandomBlob(rng).digest, 3);
+  for (const BlobId& blob : loose) absl::StrAppend(&text, blob.Text(), ", ");
   return text;
 }
 
@@ -143,6 +173,7 @@ TEST(ClientBytesTest, SqliteKeepsTheSumsThatMemoryMakes) {
     ASSERT_EQ(BytesText(*memory, Rng(step)), BytesText(*sqlite, Rng(step))) << "step " << step;
   }
   jobs.RemoveAll(*sqlite);
+  RemoveAllLoose(*sqlite);
   ASSERT_OK_AND_ASSIGN(const auto database,
                        Database::Open(dir / "jobs.db", Database::Mode::kReadOnly));
   for (const char* rows : {"SELECT client FROM client_blob", "SELECT client FROM client_total"}) {
@@ -173,7 +204,48 @@ TEST(ClientBytesTest, AJobThatIsSetAsideCountsForNobody) {
       [&](JobTransaction& write) { return write.Put(JobOf("bad", "a", "once more")); }));
   EXPECT_EQ(BytesOf(*store, "a"), of_good + 9 + RowBytes(**store->Get("bad")));
   ASSERT_OK(store->Write([&](JobTransaction& write) { return write.Remove("bad"); }));
-  EXPECT_EQ(BytesOf(*store, "a"), of_good);
+  EXPECT_EQ(BytesOf(*store, "a"), of_good + 9) << "its last file is left";
+}
+
+TEST(ClientBytesTest, WhatAJobLeavesCountsForItsClientUntilAnotherJobHasItOrItIsGone) {
+  TempDir dir;
+  FakeClock clock;
+  auto store = OpenSqlite(dir, clock);
+  const auto write = [&store](const auto& change) { ASSERT_OK(store->Write(change)); };
+  write([](JobTransaction& write) { return write.Put(JobOf("a1", "a", "model")); });
+  write([](JobTransaction& write) { return write.Remove("a1"); });
+  EXPECT_EQ(BytesOf(*store, "a"), 5);
+  EXPECT_EQ(*store->Loose(std::nullopt, 10), std::vector<BlobId>{BlobId::Of("model")});
+  store.reset();
+  store = OpenSqlite(dir, clock);
+  EXPECT_EQ(BytesOf(*store, "a"), 5) << "nothing is forgotten";
+  write([](JobTransaction& write) { return write.Put(JobOf("b1", "b", "model")); });
+  EXPECT_EQ(BytesOf(*store, "a"), 0) << "it is the other one's now";
+  EXPECT_EQ(BytesOf(*store, "b"), 5 + RowBytes(**store->Get("b1")));
+  write([](JobTransaction& write) { return write.Remove("b1"); });
+  EXPECT_EQ(BytesOf(*store, "b"), 5);
+  const BlobId gone[] = {BlobId::Of("model")};
+  write([&gone](JobTransaction& write) { return write.RemoveLoose(gone); });
+  EXPECT_EQ(BytesOf(*store, "b"), 0);
+  EXPECT_EQ(*store->Loose(std::nullopt, 10), std::vector<BlobId>{});
+}
+
+TEST(ClientBytesTest, ABlobThatTwoClientsSendCountsForTheLastOne) {
+  TempDir dir;
+  FakeClock clock;
+  const auto store = OpenSqlite(dir, clock);
+  const BlobId sent[] = {BlobId::Of("model")};
+  for (const char* const client : {"a", "b", "b"}) {
+    ASSERT_OK(store->Write([&](JobTransaction& write) { return write.PutLoose(client, sent); }));
+  }
+  EXPECT_EQ(BytesOf(*store, "a"), 0);
+  EXPECT_EQ(BytesOf(*store, "b"), 5);
+  ASSERT_OK(store->Write([&](JobTransaction& write) -> absl::Status {
+    QUOTIENT_RETURN_IF_ERROR(write.Put(JobOf("a1", "a", "model")));
+    return write.PutLoose("b", sent);
+  }));
+  EXPECT_EQ(BytesOf(*store, "a"), 5 + RowBytes(**store->Get("a1")));
+  EXPECT_EQ(BytesOf(*store, "b"), 0) << "a job of another client has it";
 }
 
 // As a damaged record may have it, which is written back.
@@ -188,6 +260,7 @@ TEST(ClientBytesTest, SizesThatNoFileHasBreakNoSums) {
   ASSERT_OK(store->Write([&](JobTransaction& write) { return write.Put(job); }));
   EXPECT_GT(BytesOf(*store, "a"), int64_t{1} << 45);
   ASSERT_OK(store->Write([&](JobTransaction& write) { return write.Remove("j"); }));
+  RemoveAllLoose(*store);
   EXPECT_EQ(BytesOf(*store, "a"), 0);
 }
 

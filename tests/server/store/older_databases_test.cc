@@ -1,11 +1,18 @@
 // What is made of databases that earlier versions wrote.
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/os/files.h"
 #include "server/jobs/convert.h"
 #include "server/store/sqlite/database.h"
 #include "server/store/sqlite/job_store.h"
@@ -203,9 +210,9 @@ TEST(OlderDatabasesTest, WhatIsStoredForClientsIsCountedInADatabaseOfVersion3) {
   const int64_t of_a2 = 6 + 4 + 2 + 2 + RowBytes(**store->Get("a2"));
   for (const auto& [id, left_of_a] :
        {std::pair("a1", of_a2), std::pair("damaged", of_a2), std::pair("damaged, too", of_a2),
-        std::pair("b1", of_a2), std::pair("a2", int64_t{0})}) {
+        std::pair("b1", of_a2), std::pair("a2", int64_t{6 + 4 + 2 + 2})}) {
     ASSERT_OK(store->Write([&](jobs::JobTransaction& write) { return write.Remove(id); }));
-    EXPECT_EQ(BytesOf(*store, "a"), left_of_a) << id;
+    EXPECT_EQ(BytesOf(*store, "a"), left_of_a) << id << ", of the last one its files";
   }
   EXPECT_EQ(BytesOf(*store, "b"), 0);
   EXPECT_EQ(BytesOf(*store, "c"), 0);
@@ -229,21 +236,77 @@ TEST(OlderDatabasesTest, ARowWithoutItsJobDoesNotKeepADatabaseFromBeingTakenOver
   EXPECT_EQ(BytesOf(*store, "gone"), 0);
 }
 
+// A database of version 1 with jobs that take 4 MB. Returns their ids.
+std::vector<std::string> MakeLargeDatabase(const std::string& path) {
+  std::vector<std::string> ids;
+  auto database = Database::Open(path, Database::Mode::kReadWrite);
+  EXPECT_OK(database);
+  EXPECT_OK((*database)->Execute(kVersion1));
+  for (int i = 0; i < 20; ++i) {
+    jobs::Job job = JobOf(absl::StrCat("j", i), "a", "model");
+    job.spec.model_name = std::string(200'000, 'm');
+    AddJobOfVersion1(**database, job);
+    ids.push_back(job.id);
+  }
+  return ids;
+}
+
+// The names of the files that were made in a folder since the object was.
+class MadeFiles {
+ public:
+  explicit MadeFiles(const std::string& folder) : events_(inotify_init1(IN_NONBLOCK)) {
+    EXPECT_GE(inotify_add_watch(events_.get(), folder.c_str(), IN_CREATE), 0);
+  }
+
+  std::set<std::string> Names() {
+    std::set<std::string> names;
+    alignas(inotify_event) char buffer[64 << 10];
+    for (ssize_t size; (size = read(events_.get(), buffer, sizeof(buffer))) > 0;) {
+      for (const char* at = buffer; at < buffer + size;) {
+        const auto& event = *reinterpret_cast<const inotify_event*>(at);
+        names.insert(event.name);
+        at += sizeof(inotify_event) + event.len;
+      }
+    }
+    return names;
+  }
+
+ private:
+  const os::Fd events_;
+};
+
+// Where else SQLite would make its copy may have no room, or be a disk of memory.
+TEST(OlderDatabasesTest, TheCopyOfARewrittenFileIsMadeBesideIt) {
+  TempDir dir;
+  FakeClock clock;
+  MakeLargeDatabase(dir / "jobs.db");
+  MadeFiles made(dir.path());
+  ASSERT_OK(OpenSqliteJobStore(dir / "jobs.db", &clock));
+  EXPECT_THAT(made.Names(), ::testing::Contains(::testing::StartsWith("etilqs_")));
+}
+
+TEST(OlderDatabasesTest, AFileIsNotRewrittenWhereItsCopiesHaveNoRoom) {
+  TempDir dir;
+  FakeClock clock;
+  const std::string path = dir / "jobs.db";
+  MakeLargeDatabase(path);
+  const std::filesystem::space_info disk = std::filesystem::space(dir.path());
+  const auto rewritten = [&](int64_t min_free_bytes) {
+    MadeFiles made(dir.path());
+    EXPECT_OK(OpenSqliteJobStore(path, &clock, {.min_free_bytes = min_free_bytes}));
+    const std::set<std::string> names = made.Names();
+    return std::ranges::any_of(names, [](const auto& name) { return name.starts_with("etilqs"); });
+  };
+  EXPECT_FALSE(rewritten(static_cast<int64_t>(disk.available)));
+  EXPECT_TRUE(rewritten(0));
+  EXPECT_FALSE(rewritten(0)) << "once";
+}
+
 TEST(OlderDatabasesTest, TheFileGetsSmallerWhenJobsAreRemoved) {
   TempDir dir;
   FakeClock clock;
   const std::string path = dir / "jobs.db";
-  std::vector<std::string> ids;
-  {
-    ASSERT_OK_AND_ASSIGN(const auto database, Database::Open(path, Database::Mode::kReadWrite));
-    ASSERT_OK(database->Execute(kVersion1));
-    for (int i = 0; i < 20; ++i) {
-      jobs::Job job = JobOf(absl::StrCat("j", i), "a", "model");
-      job.spec.model_name = std::string(200'000, 'm');
-      AddJobOfVersion1(*database, job);
-      ids.push_back(job.id);
-    }
-  }
+  const std::vector<std::string> ids = MakeLargeDatabase(path);
   ASSERT_OK_AND_ASSIGN(const auto store, OpenSqliteJobStore(path, &clock));
   ASSERT_OK(store->Write([&](jobs::JobTransaction& write) -> absl::Status {
     for (const std::string& id : ids) QUOTIENT_RETURN_IF_ERROR(write.Remove(id));

@@ -240,6 +240,27 @@ TEST(SqliteTest, WhatRowsAreTakenToNeedIsAboutWhatTheyNeed) {
   EXPECT_GT(*store->HeldBytes(), empty);
 }
 
+TEST(SqliteTest, SomebodyIsToldOfAWriteThatFailsAndCanWriteMeanwhile) {
+  TempDir dir;
+  FakeClock clock;
+  std::unique_ptr<jobs::JobStore> store;
+  int told = 0;
+  const auto write = [&store](const absl::Status& status) {
+    return store->Write([&](jobs::JobTransaction&) { return status; });
+  };
+  const auto on_failure = [&] {
+    ++told;
+    EXPECT_OK(write(absl::OkStatus()));
+  };
+  auto opened = OpenSqliteJobStore(dir / "jobs.db", &clock, {.on_failure = on_failure});
+  ASSERT_OK(opened);
+  store = *std::move(opened);
+  EXPECT_THAT(write(MakeError(Reason::kStorageDown, "full")), HasReason(Reason::kStorageDown));
+  EXPECT_EQ(told, 1);
+  EXPECT_THAT(write(MakeError(Reason::kQuotaJobs, "no")), HasReason(Reason::kQuotaJobs));
+  EXPECT_EQ(told, 1) << "that is no failure";
+}
+
 TEST(SqliteTest, AFullDiskIsATypedErrorAndPasses) {
   TempDir dir;
   FakeClock clock;

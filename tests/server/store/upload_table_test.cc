@@ -1,6 +1,10 @@
 #include "server/store/disk/upload_table.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 #include "tests/server/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 
@@ -13,16 +17,28 @@ using ::testing::HasSubstr;
 
 class UploadTableTest : public ::testing::Test {
  protected:
-  // `content` stands for the blob, of `bytes` bytes.
+  // `content` stands for the blob, of `bytes` bytes. Returns the id of the upload.
   absl::StatusOr<std::string> Reserve(const std::string& client, absl::string_view content,
                                       int64_t bytes = 10) {
     const UploadState state{.blob = {Digest::Of(content), bytes}, .client = client};
-    return table_.Reserve(absl::StrCat("id", ++last_id_), state, free_bytes_);
+    QUOTIENT_ASSIGN_OR_RETURN(const UploadTable::Reservation reservation,
+                              table_.Reserve(absl::StrCat("id", ++last_id_), state, free_bytes_));
+    given_up_ = reservation.given_up.value_or("");
+    return reservation.id;
+  }
+
+  // Somebody goes on with an upload that may have lost its place.
+  absl::Status GoOn(const std::string& id) {
+    QUOTIENT_ASSIGN_OR_RETURN(const UploadTable::Reservation reservation,
+                              table_.ReserveAgain(id, free_bytes_));
+    given_up_ = reservation.given_up.value_or("");
+    return table_.NoteNews(id);
   }
 
   testing::FakeClock clock_;
   int last_id_ = 0;
   int64_t free_bytes_ = 1000;
+  std::string given_up_;  // For the last upload that got a place; empty if none was.
   UploadTable table_{{.max_open = 5,
                       .max_open_per_client = 3,
                       .max_open_per_blob = 2,
@@ -73,7 +89,106 @@ TEST_F(UploadTableTest, OneClientCannotTakeAll) {
   EXPECT_THAT(Reserve("greedy", "w"), HasReason(Reason::kQuotaCalls));
   EXPECT_OK(Reserve("other", "w"));
   ASSERT_OK(Reserve("third", "w"));
-  EXPECT_THAT(Reserve("fourth", "w"), HasReason(Reason::kQueueFull));
+  EXPECT_OK(Reserve("fourth", "w"));
+  EXPECT_OK(Reserve("fifth", "w"));
+  EXPECT_THAT(Reserve("sixth", "w"), HasReason(Reason::kQueueFull)) << "each has one place";
+  EXPECT_EQ(table_.Load().open, 5);
+}
+
+// The uploads of two clients that have taken all places.
+class FullUploadTableTest : public UploadTableTest {
+ protected:
+  FullUploadTableTest() {
+    for (const char* content : {"x", "y", "z"}) {
+      ids_.push_back(*Reserve("a", content));
+      clock_.AdvanceMs(1);
+    }
+    ids_.push_back(*Reserve("b", "x"));
+    ids_.push_back(*Reserve("b", "y"));
+  }
+
+  std::vector<std::string> ids_;
+};
+
+TEST_F(FullUploadTableTest, TheLongestWithoutNewsOfWhoHasMostGivesWay) {
+  EXPECT_OK(table_.NoteNews(ids_[0]));
+  table_.SetCommitted(ids_[1], 4);
+  table_.AddWriter(ids_[2], 1);
+  EXPECT_OK(Reserve("c", "w", 20));
+  EXPECT_EQ(given_up_, "") << "something came of it";
+  EXPECT_THAT(table_.NoteNews(ids_[1]),
+              HasReason(Reason::kQueueFull, HasSubstr("gave way to others")));
+  for (int i : {0, 2, 3, 4}) EXPECT_OK(table_.NoteNews(ids_[i])) << i;
+  EXPECT_EQ(table_.Load().open, 5);
+  EXPECT_EQ(table_.Load().reserved_bytes, 60) << "what has no place reserves nothing";
+  EXPECT_THAT(Reserve("b", "z"), HasReason(Reason::kQueueFull)) << "nobody has two more";
+}
+
+TEST_F(FullUploadTableTest, WhatLostItsPlaceGetsOneAgain) {
+  table_.SetCommitted(ids_[0], 4);
+  const std::string other = *Reserve("c", "w");
+  EXPECT_THAT(GoOn(ids_[0]), HasReason(Reason::kQueueFull)) << "not from who got it";
+  table_.Remove(other);
+  EXPECT_OK(GoOn(ids_[0]));
+  EXPECT_EQ(table_.Load().reserved_bytes, 46);
+  EXPECT_OK(GoOn(ids_[0])) << "it has one now";
+  EXPECT_EQ(table_.Load().open, 5);
+}
+
+TEST_F(FullUploadTableTest, WhatLostItsPlaceNeedsRoomAgain) {
+  table_.SetCommitted(ids_[0], 4);
+  const std::string other = *Reserve("c", "w");
+  table_.Remove(other);
+  free_bytes_ = 41;
+  EXPECT_THAT(GoOn(ids_[0]), HasReason(Reason::kQueueFull, HasSubstr("other clients")));
+}
+
+TEST_F(FullUploadTableTest, OfWhatNothingCameIsGivenUp) {
+  EXPECT_OK(Reserve("c", "w"));
+  EXPECT_EQ(given_up_, ids_[0]);
+  EXPECT_OK(table_.NoteNews(ids_[0])) << "the table does not know it any more";
+}
+
+TEST_F(FullUploadTableTest, WhatSomebodyWritesIsNotGivenUp) {
+  table_.AddWriter(ids_[0], 1);
+  for (int i : {1, 2}) EXPECT_OK(table_.NoteNews(ids_[i]));
+  clock_.AdvanceMs(1);
+  for (int i : {1, 2}) EXPECT_OK(table_.NoteNews(ids_[i]));
+  EXPECT_OK(Reserve("c", "w"));
+  EXPECT_EQ(given_up_, "");
+  EXPECT_THAT(table_.NoteNews(ids_[0]), HasReason(Reason::kQueueFull));
+}
+
+TEST_F(FullUploadTableTest, UploadsWithoutPlaceCountForTheirClient) {
+  table_.SetCommitted(ids_[0], 4);
+  ASSERT_OK(Reserve("c", "w"));
+  EXPECT_THAT(Reserve("a", "w"), HasReason(Reason::kQuotaCalls, HasSubstr("3 uploads")));
+  EXPECT_EQ(table_.BytesOf("a", {}), 30);
+}
+
+// Else whoever has many addresses could have as many uploads as it likes.
+TEST_F(UploadTableTest, OfTooManyWithoutPlaceTheLongestWithoutNewsIsGivenUp) {
+  for (const char* const client : {"x", "y", "z"}) ASSERT_OK(Reserve(client, "w"));
+  std::vector<std::string> without_place;
+  for (int i = 0; i < 7; ++i) {
+    const std::string many = absl::StrCat("many", i), few = absl::StrCat("few", i);
+    without_place.push_back(*Reserve(many, "x"));
+    clock_.AdvanceMs(1);
+    const std::string kept = *Reserve(many, "y");
+    table_.SetCommitted(without_place.back(), 1);
+    ASSERT_OK_AND_ASSIGN(const std::string got, Reserve(few, "x"));
+    EXPECT_EQ(given_up_, i < 5 ? "" : without_place[static_cast<size_t>(i - 5)]) << i;
+    table_.Remove(kept);
+    table_.Remove(got);
+  }
+  EXPECT_EQ(table_.Load().open, 3);
+}
+
+TEST_F(FullUploadTableTest, WhatAnEarlierProcessBeganBeyondThePlacesHasNone) {
+  table_.Restore("old", {.blob = {Digest::Of("w"), 20}, .committed = 10, .client = "c"});
+  EXPECT_EQ(table_.Load().open, 5);
+  EXPECT_THAT(table_.NoteNews("old"), HasReason(Reason::kQueueFull));
+  EXPECT_OK(GoOn("old"));
 }
 
 TEST_F(UploadTableTest, TheBytesOfOneClientAreLimited) {
@@ -105,8 +220,9 @@ TEST_F(UploadTableTest, TheBytesOfAClientHaveEachOfItsBlobsOnce) {
   for (int i = 0; i < 2; ++i) ASSERT_OK(Reserve("a", "x", 20));
   ASSERT_OK(Reserve("a", "y", 10));
   ASSERT_OK(Reserve("b", "z", 40));
-  EXPECT_EQ(table_.BytesOf("a", BlobId::Of("none")), 30);
-  EXPECT_EQ(table_.BytesOf("a", {Digest::Of("x"), 20}), 10);
+  EXPECT_EQ(table_.BytesOf("a", {}), 30);
+  const BlobId except[] = {{Digest::Of("x"), 20}};
+  EXPECT_EQ(table_.BytesOf("a", except), 10);
 }
 
 TEST_F(UploadTableTest, UploadsOfOneBlobAreGivenOutAgain) {

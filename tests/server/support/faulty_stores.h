@@ -80,6 +80,9 @@ class FaultyJobStore : public jobs::JobStore {
   absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
     return store_->BytesOf(client);
   }
+  absl::StatusOr<std::vector<BlobId>> Loose(std::optional<Digest> after, int limit) override {
+    return store_->Loose(after, limit);
+  }
   absl::StatusOr<int64_t> HeldBytes() override { return store_->HeldBytes(); }
   absl::StatusOr<int64_t> GiveBack(int64_t most_bytes) override {
     return store_->GiveBack(most_bytes);

@@ -106,7 +106,7 @@ class ServerTest : public QueueTest {
   ops::Metrics metrics_;
   rpc::BlobLimits blob_limits_;
   const rpc::OptimizerService::Limits watch_limits_{.watches = 8, .watches_per_peer = 4};
-  rpc::UnsentRequests requests_{{.calls = {.count = 32, .per_peer = 24, .spared_idle_ms = 0}},
+  rpc::UnsentRequests requests_{{.slots = {.count = 32, .per_peer = 24, .spared_idle_ms = 0}},
                                 &clock_};
   rpc::UnreadReplies replies_{{.small = {.count = 64, .per_peer = 16, .spared_idle_ms = 100},
                                .large = {.count = 4, .per_peer = 2, .spared_idle_ms = 100},

@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/digest.h"
+#include "core/base/status_macros.h"
 #include "server/jobs/convert.h"
 
 namespace quotient::store {
@@ -25,12 +26,21 @@ using jobs::QueueHead;
 using jobs::Submission;
 using jobs::Transition;
 
+// No file is as large as that, but a damaged record may say so, and sums must not overflow.
+constexpr int64_t kMostBlobBytes = int64_t{1} << 46;
+
+struct LooseBlob {
+  std::string client;
+  int64_t bytes = 0;
+};
+
 // All content of the store. Write works on a copy, so that a failed one changes nothing.
 struct Content {
   std::map<int64_t, Job> jobs;  // By number.
   std::map<std::string, Lease> leases;
   std::vector<Transition> transitions;
   std::map<std::string, Submission> submissions;
+  std::map<Digest, LooseBlob> loose;
 };
 
 const Job* FindJob(const Content& content, absl::string_view id) {
@@ -59,9 +69,18 @@ bool Accepts(const jobs::JobFilter& filter, const Job& job) {
          job.create_ms > filter.created_after_ms && job.create_ms < filter.created_before_ms;
 }
 
-// The blobs to which jobs of the client refer, by their digests.
+bool Refers(const Content& content, const BlobId& blob) {
+  return std::ranges::any_of(content.jobs, [&](const auto& entry) {
+    return std::ranges::count(BlobsOf(entry.second), blob) > 0;
+  });
+}
+
+// The blobs to which jobs of the client refer or that are loose for it, by their digests.
 std::map<Digest, int64_t> BlobsOfClient(const Content& content, absl::string_view client) {
   std::map<Digest, int64_t> blobs;
+  for (const auto& [digest, blob] : content.loose) {
+    if (blob.client == client) blobs.emplace(digest, blob.bytes);
+  }
   for (const auto& [number, job] : content.jobs) {
     if (job.client != client) continue;
     for (const BlobId& blob : BlobsOf(job)) blobs.emplace(blob.digest, blob.size_bytes);
@@ -70,8 +89,6 @@ std::map<Digest, int64_t> BlobsOfClient(const Content& content, absl::string_vie
 }
 
 int64_t SumOf(const std::map<Digest, int64_t>& blobs) {
-  // A damaged record may say that a file is of any size, and sums must not overflow.
-  constexpr int64_t kMostBlobBytes = int64_t{1} << 46;
   int64_t bytes = 0;
   for (const auto& [digest, size] : blobs) bytes += std::min(size, kMostBlobBytes);
   return bytes;
@@ -145,14 +162,31 @@ class MemoryTransaction : public jobs::JobTransaction {
   }
 
   absl::Status Remove(absl::string_view id) override {
+    const std::optional<Job> job = Copy(FindJob(content_, id));
     std::erase_if(content_.jobs, [&](const auto& entry) { return entry.second.id == id; });
+    if (job.has_value()) QUOTIENT_RETURN_IF_ERROR(PutLoose(job->client, BlobsOf(*job)));
     std::erase_if(content_.transitions, [&](const auto& each) { return each.job_id == id; });
     std::erase_if(content_.submissions,
                   [&](const auto& entry) { return entry.second.job_id == id; });
     return absl::OkStatus();
   }
 
+  absl::Status PutLoose(absl::string_view client, std::span<const BlobId> blobs) override {
+    for (const BlobId& blob : blobs) {
+      if (Refers(content_, blob)) continue;
+      content_.loose[blob.digest] = {std::string(client),
+                                     std::min(blob.size_bytes, kMostBlobBytes)};
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RemoveLoose(std::span<const BlobId> blobs) override {
+    for (const BlobId& blob : blobs) content_.loose.erase(blob.digest);
+    return absl::OkStatus();
+  }
+
   absl::Status Put(const Job& job) override {
+    QUOTIENT_RETURN_IF_ERROR(RemoveLoose(BlobsOf(job)));
     for (auto& [number, present] : content_.jobs) {
       if (present.id != job.id) continue;
       present = job;
@@ -319,6 +353,16 @@ class MemoryJobStore : public jobs::JobStore {
   absl::StatusOr<int64_t> BytesOf(absl::string_view client) override {
     absl::MutexLock lock(&mutex_);
     return BytesOfClient(content_, client);
+  }
+
+  absl::StatusOr<std::vector<BlobId>> Loose(std::optional<Digest> after, int limit) override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<BlobId> blobs;
+    for (const auto& [digest, blob] : content_.loose) {
+      const bool is_listed = !after.has_value() || digest > *after;
+      if (is_listed && std::ssize(blobs) < limit) blobs.push_back({digest, blob.bytes});
+    }
+    return blobs;
   }
 
   absl::StatusOr<int64_t> HeldBytes() override {

@@ -61,8 +61,12 @@ class QueueTest : public ::testing::Test {
     hub_ = std::make_unique<jobs::WatchHub>(&clock_);
     ledger_->AddObserver(hub_.get());
     ledger_->AddObserver(&log_);
-    sent_ = std::make_unique<jobs::SentBlobs>(blobs_.get(), store_.get(), &clock_,
-                                              limits_.max_bytes_per_client);
+    sent_ =
+        std::make_unique<jobs::SentBlobs>(jobs::SentBlobs::Dependencies{.blobs = blobs_.get(),
+                                                                        .inventory = blobs_.get(),
+                                                                        .jobs = store_.get(),
+                                                                        .clock = &clock_},
+                                          limits_.max_bytes_per_client);
     dispatch_ = std::make_unique<jobs::Dispatch>(ledger_.get(), &clock_);
     checkpoints_ = std::make_unique<jobs::Checkpoints>(ledger_.get(), dispatch_.get(),
                                                        checkpoint_store_.get());
