@@ -135,28 +135,27 @@ struct Axes {
 // An Einsum as a batch of matrix products.
 struct EinsumPlan {
   EinsumPlan(const EinsumLabels& labels, const Ints& a, const Ints& b, const Ints& y) {
-    std::string all = labels.left;
-    for (const char label : labels.right) {
-      if (!Has(all, label)) all.push_back(label);
-    }
-    for (const char label : all) {
-      const int64_t in_a = SizeAt(labels.left, a, label), in_b = SizeAt(labels.right, b, label);
-      Axes& axes = AxesOf(label, labels);
-      axes.sizes.push_back(in_a == 1 ? in_b : in_a);
-      axes.left.push_back(in_a == 1 ? 0 : StrideAt(labels.left, a, label));
-      axes.right.push_back(in_b == 1 ? 0 : StrideAt(labels.right, b, label));
-      axes.output.push_back(StrideAt(labels.output, y, label));
-    }
+    const auto axes_of = [&](const std::string& kind) {
+      Axes axes;
+      for (const char label : kind) {
+        const int64_t in_a = SizeAt(labels.left, a, label), in_b = SizeAt(labels.right, b, label);
+        axes.sizes.push_back(in_a == 1 ? in_b : in_a);
+        axes.left.push_back(in_a == 1 ? 0 : StrideAt(labels.left, a, label));
+        axes.right.push_back(in_b == 1 ? 0 : StrideAt(labels.right, b, label));
+        axes.output.push_back(StrideAt(labels.output, y, label));
+      }
+      return axes;
+    };
+    const EinsumKinds kinds = KindsOf(labels);
+    batch = axes_of(kinds.batch);
+    m = axes_of(kinds.rows);
+    n = axes_of(kinds.columns);
+    k = axes_of(kinds.summed);
   }
 
   Axes batch, m, n, k;
 
  private:
-  Axes& AxesOf(char label, const EinsumLabels& labels) {
-    if (!Has(labels.output, label)) return k;
-    if (!Has(labels.left, label)) return n;
-    return Has(labels.right, label) ? batch : m;
-  }
   static int64_t SizeAt(const std::string& labels, const Ints& dims, char label) {
     return Has(labels, label) ? dims[labels.find(label)] : 1;
   }
@@ -283,6 +282,18 @@ std::optional<EinsumLabels> ReadEinsum(const AttributeMap& attributes) {
     return Has(labels.left, label) || Has(labels.right, label);
   });
   return are_known ? std::optional(labels) : std::nullopt;
+}
+
+EinsumKinds KindsOf(const EinsumLabels& labels) {
+  EinsumKinds kinds;
+  for (const char label : labels.output) {
+    const bool in_left = Has(labels.left, label), in_right = Has(labels.right, label);
+    (in_left && in_right ? kinds.batch : in_left ? kinds.rows : kinds.columns).push_back(label);
+  }
+  for (const char label : absl::StrCat(labels.left, labels.right)) {
+    if (!Has(labels.output, label) && !Has(kinds.summed, label)) kinds.summed.push_back(label);
+  }
+  return kinds;
 }
 
 std::span<const OpDef> EinsumOps() {

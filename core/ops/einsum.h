@@ -22,4 +22,13 @@ struct EinsumLabels {
 // are capital letters, whose order is then not known. Spaces do not count.
 std::optional<EinsumLabels> ReadEinsum(const model::AttributeMap& attributes);
 
+// Labels by where they are: those of a batch of matrix products.
+struct EinsumKinds {
+  std::string batch;    // In all three places. These kinds are in the order of the output.
+  std::string rows;     // Of the left operand and the output.
+  std::string columns;  // Of the right operand and the output.
+  std::string summed;   // Of one operand or both: first those of the left one, in its order.
+};
+EinsumKinds KindsOf(const EinsumLabels& labels);
+
 }  // namespace quotient::ops

@@ -20,35 +20,15 @@ constexpr char kText[] = R"(
 einsum-matmul: Einsum[?e](?x, ?y) => einsum_matmul(?e, ?x, ?y)
 )";
 
+using ops::EinsumKinds;
 using ops::EinsumLabels;
 
-// Labels by where they are, in the order of the output, or of the left operand.
-struct LabelKinds {
-  std::string batch;    // In all three places.
-  std::string rows;     // Of the left operand and the output.
-  std::string columns;  // Of the right operand and the output.
-  std::string summed;   // Of both operands.
-};
-
-// Nullopt if elements of one operand are summed by themselves.
-std::optional<LabelKinds> KindsOf(const EinsumLabels& labels) {
-  const auto has = [](const std::string& place, char label) {
-    return place.find(label) != place.npos;
-  };
-  LabelKinds kinds;
-  for (const char label : labels.output) {
-    const bool in_left = has(labels.left, label), in_right = has(labels.right, label);
-    (in_left && in_right ? kinds.batch : in_left ? kinds.rows : kinds.columns).push_back(label);
-  }
-  for (const char label : labels.left) {
-    if (!has(labels.output, label)) kinds.summed.push_back(label);
-  }
-  for (const char label : labels.right) {
-    if (!has(labels.output, label) && !has(labels.left, label)) return std::nullopt;
-  }
-  const bool are_shared =
-      std::ranges::all_of(kinds.summed, [&](char label) { return has(labels.right, label); });
-  return are_shared ? std::optional(kinds) : std::nullopt;
+// Whether elements of one operand are summed by themselves.
+bool SumsOneOperand(const EinsumLabels& labels, const EinsumKinds& kinds) {
+  return std::ranges::any_of(kinds.summed, [&](char label) {
+    return labels.left.find(label) == labels.left.npos ||
+           labels.right.find(label) == labels.right.npos;
+  });
 }
 
 // Whether what both operands have is of one size, so that nothing is broadcast. Inputs with equal
@@ -92,7 +72,7 @@ int64_t ProductOf(const Ints& sizes) {
 struct ProductSizes {
   Ints batch, rows, columns, summed;
 };
-std::optional<ProductSizes> ReadSizes(const LabelKinds& kinds, const EinsumLabels& labels,
+std::optional<ProductSizes> ReadSizes(const EinsumKinds& kinds, const EinsumLabels& labels,
                                       const TensorType& left, const TensorType& right) {
   const auto batch = Sizes(left, labels.left, kinds.batch);
   const auto rows = Sizes(left, labels.left, kinds.rows);
@@ -126,13 +106,13 @@ ClassId EinsumMatmul(Terms& terms, std::span<const Binding> args) {
       !SizesAgree(*labels, left, right)) {
     return ClassId();
   }
-  const auto kinds = KindsOf(*labels);
-  if (!kinds) return ClassId();
-  const auto& [batch, rows, columns, summed] = *kinds;
+  const EinsumKinds kinds = ops::KindsOf(*labels);
+  if (SumsOneOperand(*labels, kinds)) return ClassId();
+  const auto& [batch, rows, columns, summed] = kinds;
   // A MatMul takes any number of axes for rows if the right operand is one matrix.
   const bool are_matrices = summed.size() == 1 && columns.size() == 1 &&
                             (rows.size() == 1 || (batch.empty() && !rows.empty()));
-  const auto sizes = ReadSizes(*kinds, *labels, left, right);
+  const auto sizes = ReadSizes(kinds, *labels, left, right);
   if (!are_matrices && !sizes) return ClassId();
   const ClassId x = Permuted(terms, args[1].id, labels->left, batch + rows + summed);
   const ClassId y = Permuted(terms, args[2].id, labels->right, batch + summed + columns);

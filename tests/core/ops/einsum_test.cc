@@ -72,6 +72,14 @@ TEST(EinsumTest, EqualEquationsAreEqualText) {
   }
 }
 
+TEST(EinsumTest, LabelsHaveKindsByWhereTheyAre) {
+  const EinsumKinds kinds = KindsOf({.left = "sbrtl", .right = "tucbv", .output = "crb"});
+  EXPECT_EQ(kinds.batch, "b");
+  EXPECT_EQ(kinds.rows, "r");
+  EXPECT_EQ(kinds.columns, "c");
+  EXPECT_EQ(kinds.summed, "stluv");
+}
+
 TEST(EinsumTest, OtherEquationsAreNotRead) {
   for (const char* equation : {"", "ij", "ij,jk,kl->il", "...ij,jk->...ik", "ii,ij->j", "ij,jk->ii",
                                "ij,jk->il", "ij,jk->i->k", "Ij,jk", "i1,jk->i", ",,"}) {
