@@ -1,110 +1,30 @@
 #include "tests/core/rules/random_graphs.h"
 
 #include <algorithm>
-#include <optional>
-#include <string>
+#include <iterator>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/rng.h"
-#include "core/ops/infer_graph.h"
+#include "tests/core/rules/growing_graph.h"
 
 namespace quotient::rules {
 namespace {
 
 using model::AttributeMap;
-using model::DType;
-using model::Graph;
 using model::Ints;
-using model::Tensor;
 using model::TensorType;
 using model::ValueId;
 
-constexpr int64_t kMaxElements = 600;
-
-class Generator {
+// Adds nodes of random operators.
+class Generator : public GrowingGraph {
  public:
-  Generator(uint64_t seed, DType dtype) : rng_(seed, 3), dtype_(dtype) {}
-
-  Graph Run(int num_nodes) {
-    AddInputs();
-    for (int tries = 0; tries < 20 * num_nodes && Nodes() < num_nodes; ++tries) Grow();
-    AddOutputs();
-    return std::move(graph_);
-  }
-
-  Graph RunAround(const Graph& base, int num_nodes) {
-    graph_ = base;
-    graph_.outputs.clear();
-    prefix_ = "more.";
-    for (size_t i = 0; i < graph_.values.size(); ++i) {
-      const model::Value& value = graph_.values[i];
-      // The generator makes neither scalars nor empty tensors, and so takes none.
-      const bool is_usual = value.type.rank() > 0 && value.type.elements() > 0;
-      if (!value.constant && is_usual) pool_.push_back(ValueId(static_cast<uint32_t>(i)));
-    }
-    const int most = Nodes() + num_nodes;
-    for (int tries = 0; !pool_.empty() && tries < 4 * num_nodes && Nodes() < most; ++tries) Grow();
-    // What the base is about must stay visible, even where another node reads it.
-    graph_.outputs = base.outputs;
-    AddOutputs();
-    return std::move(graph_);
-  }
-
- private:
-  void AddInputs() {
-    const bool images = rng_.Below(2) == 0;
-    const int64_t a = 1 + Pick(3), b = 2 * (1 + Pick(3)), c = 3 + Pick(4), d = 2 + Pick(4);
-    const Ints dims = images ? Ints{a, b, c, d} : Ints{a, c, b};
-    for (int i = 0; i < 2; ++i) {
-      const ValueId x = graph_.AddInput(absl::StrCat("x", i), model::StaticType(dtype_, dims));
-      pool_.push_back(x);
-    }
-  }
-
-  int Nodes() const { return static_cast<int>(graph_.nodes.size()); }
-  int64_t Pick(int64_t bound) { return static_cast<int64_t>(rng_.Below(bound)); }
-  bool Chance(int percent) { return Pick(100) < percent; }
-
-  // A value; early ones often, so that several nodes share an input.
-  ValueId Any() {
-    const size_t size = pool_.size();
-    return pool_[Chance(50) ? Pick(size) : size - 1 - Pick(std::min<size_t>(size, 3))];
-  }
-  const TensorType& TypeOf(ValueId id) const { return graph_.value(id).type; }
-
-  ValueId Constant(Ints dims, double low = -1, double high = 1) {
-    std::span<std::byte> buffer;
-    const Tensor tensor = Tensor::Allocate(dtype_, std::move(dims), &buffer);
-    std::vector<double> values(tensor.elements());
-    // Exporters write float32 numbers; those of Idiom are one of them in each range.
-    for (double& value : values) value = static_cast<float>(rng_.Uniform(low, high));
-    model::Store(dtype_, buffer, 0, std::span<const double>(values));
-    return graph_.AddConstant(absl::StrCat(prefix_, "c", graph_.values.size()), tensor);
-  }
-
-  // Keeps the node only if its types can be inferred and it stays small.
-  std::optional<ValueId> Try(absl::string_view op, std::vector<ValueId> inputs,
-                             AttributeMap attributes = {}) {
-    Graph attempt = graph_;
-    const ValueId output = attempt.AddOp(op, std::move(inputs), std::move(attributes),
-                                         absl::StrCat(prefix_, "v", attempt.values.size()));
-    if (!ops::InferTypes(attempt).ok()) return std::nullopt;
-    const TensorType& type = attempt.value(output).type;
-    if (!type.is_static() || type.elements() > kMaxElements || type.elements() == 0) {
-      return std::nullopt;
-    }
-    graph_ = std::move(attempt);
-    pool_.push_back(output);
-    return output;
-  }
+  using GrowingGraph::GrowingGraph;
 
   void Grow() {
     const ValueId x = Any();
     const TensorType type = TypeOf(x);
-    if (type.dtype != dtype_) {
-      Try("Cast", {x}, {{"to", static_cast<int64_t>(dtype_)}});
+    if (type.dtype != dtype()) {
+      Try("Cast", {x}, {{"to", static_cast<int64_t>(dtype())}});
       return;
     }
     if (type.rank() == 0) return Unary(x);  // The others work along an axis.
@@ -145,11 +65,12 @@ class Generator {
     }
   }
 
+ private:
   void Unary(ValueId x) {
     static constexpr const char* kOps[] = {"Relu", "Sigmoid",   "Tanh",     "Neg",
                                            "Abs",  "LeakyRelu", "Identity", "Erf"};
     if (Chance(20)) {
-      Try("Clip", {x}, {{"min", rng_.Uniform(-1, 0)}, {"max", rng_.Uniform(0.1, 2)}});
+      Try("Clip", {x}, {{"min", Uniform(-1, 0)}, {"max", Uniform(0.1, 2)}});
     } else {
       Try(kOps[Pick(std::size(kOps))], {x});
     }
@@ -251,7 +172,7 @@ class Generator {
     const Ints perm = RandomPerm(type.rank());
     const auto y = Try("Transpose", {x}, {{"perm", perm}});
     if (y && Chance(30)) Try("Add", {*y, Constant(BroadcastDims(TypeOf(*y)))});
-    if (y && Chance(40)) Try("Transpose", {pool_.back()}, {{"perm", RandomPerm(type.rank())}});
+    if (y && Chance(40)) Try("Transpose", {Last()}, {{"perm", RandomPerm(type.rank())}});
   }
 
   // Joins or parts neighbouring axes.
@@ -324,8 +245,7 @@ class Generator {
       }
       case 1: {
         const int64_t axis = Pick(type.rank());
-        const ValueId index = graph_.AddConstant(absl::StrCat(prefix_, "i", graph_.values.size()),
-                                                 Tensor::IntScalar(Pick(type.dims()[axis])));
+        const ValueId index = Index(Pick(type.dims()[axis]));
         Try("Gather", {x, index}, {{"axis", axis}});
         return;
       }
@@ -360,42 +280,26 @@ class Generator {
     const auto p = g ? Try("Mul", {x, *g}) : g;
     if (p) Try("Mul", {*p, Constant({}, 0.5, 0.5 + 1e-12)});
   }
-
-  void AddOutputs() {
-    std::vector<bool> is_read(graph_.values.size(), false);
-    for (const model::Node& node : graph_.nodes) {
-      for (const ValueId input : node.inputs) {
-        if (input.valid()) is_read[input.value()] = true;
-      }
-    }
-    for (size_t i = 0; i < graph_.values.size(); ++i) {
-      const ValueId id(static_cast<uint32_t>(i));
-      const bool is_output = std::ranges::find(graph_.outputs, id) != graph_.outputs.end();
-      if (graph_.value(id).producer.valid() && !is_read[i] && !is_output) {
-        graph_.outputs.push_back(id);
-      }
-    }
-  }
-
-  Rng rng_;
-  const DType dtype_;
-  Graph graph_;
-  std::string prefix_;  // Of the names of new values.
-  std::vector<ValueId> pool_;
 };
 
 }  // namespace
 
 model::Graph RandomGraph(uint64_t seed, int num_nodes, model::DType dtype) {
-  return Generator(seed, dtype).Run(num_nodes);
+  Generator generator(seed, dtype);
+  for (int tries = 0; tries < 20 * num_nodes && generator.num_nodes() < num_nodes; ++tries) {
+    generator.Grow();
+  }
+  return std::move(generator).Finish();
 }
 
 model::Graph RandomGraphAround(const model::Graph& base, uint64_t seed, int num_nodes) {
-  DType dtype = DType::kFloat32;
-  for (const model::Value& value : base.values) {
-    if (model::IsFloat(value.type.dtype)) dtype = value.type.dtype;
+  Generator generator(seed, base);
+  const int most = generator.num_nodes() + num_nodes;
+  for (int tries = 0; generator.HasValues() && tries < 4 * num_nodes; ++tries) {
+    if (generator.num_nodes() >= most) break;
+    generator.Grow();
   }
-  return Generator(seed, dtype).RunAround(base, num_nodes);
+  return std::move(generator).Finish();
 }
 
 }  // namespace quotient::rules
