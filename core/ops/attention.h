@@ -1,12 +1,16 @@
 #pragma once
 
-// What the rules about Attention share with its row.
+// What the parts of Attention's row share, and what rules know of it.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/model/attribute.h"
 #include "core/model/shape.h"
+#include "core/ops/op.h"
 
 namespace quotient::ops {
 
@@ -15,4 +19,16 @@ namespace quotient::ops {
 std::optional<double> ScaleOfAttention(const model::AttributeMap& attributes,
                                        const model::TensorType& queries);
 
+namespace attention {
+
+// Where the inputs are.
+inline constexpr size_t kQueries = 0, kKeys = 1, kValues = 2, kMask = 3;
+
+// The attribute that says how many heads lie beside each other in an input of three axes.
+const char* HeadsAttribute(size_t input);
+
+// See OpDef::evaluate.
+absl::StatusOr<std::vector<model::Tensor>> Evaluate(const EvaluateContext& context);
+
+}  // namespace attention
 }  // namespace quotient::ops

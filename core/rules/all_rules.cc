@@ -150,11 +150,12 @@ absl::Status CheckNone(const Names& unknown) {
 
 std::span<const Family> AllFamilies() {
   static const auto& families = *new std::vector<Family>{
-      FusionFamily(),    TransformerFamily(), AttentionFamily(),  AttentionFormsFamily(),
-      RotaryFamily(),    AlgebraFamily(),     LayoutFamily(),     MatmulFamily(),
-      ConvFamily(),      GroupedConvFamily(), ConvFormsFamily(),  PoolFamily(),
-      ReductionFamily(), ConcatSplitFamily(), QuantizedFamily(),  PickFamily(),
-      ShapeFamily(),     PartsFamily(),       LinearMapsFamily(), EinsumFamily(),
+      FusionFamily(),         TransformerFamily(), AttentionFamily(),   AttentionPartsFamily(),
+      AttentionFormsFamily(), RotaryFamily(),      AlgebraFamily(),     LayoutFamily(),
+      MatmulFamily(),         ConvFamily(),        GroupedConvFamily(), ConvFormsFamily(),
+      PoolFamily(),           ReductionFamily(),   ConcatSplitFamily(), QuantizedFamily(),
+      PickFamily(),           ShapeFamily(),       PartsFamily(),       LinearMapsFamily(),
+      EinsumFamily(),
   };
   return families;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/checked.h"
-#include "core/rules/attention.h"
+#include "core/rules/attention_masks.h"
 #include "core/rules/family.h"
 #include "core/rules/types.h"
 

@@ -36,6 +36,7 @@ Family LayoutFamily();
 Family ConcatSplitFamily();
 Family TransformerFamily();
 Family AttentionFamily();
+Family AttentionPartsFamily();
 Family AttentionFormsFamily();
 Family RotaryFamily();
 Family QuantizedFamily();

@@ -78,9 +78,10 @@ class Reader {
 const std::vector<RuleCase>& RuleCases() {
   static const auto& all = *[] {
     auto* cases = new std::vector<RuleCase>;
-    for (const char* family : {"algebra", "attention", "attention_forms", "conv", "conv_forms",
-                               "einsum", "layout", "linear_maps", "matmul", "parts", "picks",
-                               "pool", "quantized", "reduction", "rotary", "transformer"}) {
+    for (const char* family :
+         {"algebra", "attention", "attention_forms", "attention_parts", "conv", "conv_forms",
+          "einsum", "layout", "linear_maps", "matmul", "parts", "picks", "pool", "quantized",
+          "reduction", "rotary", "transformer"}) {
       Reader(absl::StrCat("tests/core/rules/cases/", family, ".txt"), cases).Read();
     }
     return cases;
