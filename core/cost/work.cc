@@ -26,9 +26,10 @@ bool IsThere(const Operand& operand) { return operand.type.dtype != model::DType
 double Bytes(const Operand& operand) { return static_cast<double>(operand.type.bytes()); }
 
 void DescribeContraction(const ops::OpDef& op, const KernelSpec& spec, Work& work) {
-  const ops::Products products =
-      op.contraction.products(spec.attributes, spec.inputs[0].type.dims(),
-                              spec.inputs[1].type.dims(), spec.outputs[0].type.dims());
+  const bool has_second = spec.inputs.size() > 1 && IsThere(spec.inputs[1]);
+  const ops::Products products = op.contraction.products(
+      spec.attributes, spec.inputs[0].type.dims(),
+      has_second ? spec.inputs[1].type.dims() : ops::Dims(), spec.outputs[0].type.dims());
   work.batch = products.batch;
   work.m = products.m;
   work.n = products.n;

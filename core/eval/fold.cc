@@ -44,11 +44,12 @@ int64_t Times(int64_t a, int64_t b) {
   return CheckedMul(a, b).value_or(std::numeric_limits<int64_t>::max());
 }
 
-// The multiply-adds of a contraction, of which input 1 is there.
+// The multiply-adds of an operator that multiplies matrices.
 int64_t MultiplyAdds(const ops::OpDef& def, const model::AttributeMap& attributes,
                      std::span<const TensorType* const> inputs, const TensorType& output) {
-  const ops::Products products =
-      def.contraction.products(attributes, inputs[0]->dims(), inputs[1]->dims(), output.dims());
+  const bool has_second = inputs.size() > 1 && inputs[1] != nullptr;
+  const ops::Products products = def.contraction.products(
+      attributes, inputs[0]->dims(), has_second ? inputs[1]->dims() : ops::Dims(), output.dims());
   const double count = products.batch * products.m * products.n * products.k;
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   return count < 0x1p62 ? static_cast<int64_t>(count) : kMost;

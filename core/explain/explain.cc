@@ -253,9 +253,11 @@ double OperationsOf(const ModelView& model, const std::vector<NodeId>& nodes) {
     const model::Node& node = model.node(id);
     const ops::OpDef* const op = ops::FindOp(node.op);
     if (op == nullptr || op->contraction.products == nullptr) continue;
-    const ops::Products products = op->contraction.products(
-        node.attributes, model.Type(node.inputs[0]).dims(), model.Type(node.inputs[1]).dims(),
-        model.Type(node.outputs[0]).dims());
+    const bool has_second = node.inputs.size() > 1 && node.inputs[1].valid();
+    const ops::Products products =
+        op->contraction.products(node.attributes, model.Type(node.inputs[0]).dims(),
+                                 has_second ? model.Type(node.inputs[1]).dims() : ops::Dims(),
+                                 model.Type(node.outputs[0]).dims());
     operations += 2 * products.batch * products.m * products.n * products.k;
   }
   return operations;

@@ -47,5 +47,6 @@ std::span<const OpDef> SourceOps();
 std::span<const OpDef> CumSumOps();
 std::span<const OpDef> ResizeOps();
 std::span<const OpDef> EinsumOps();
+std::span<const OpDef> StftOps();
 
 }  // namespace quotient::ops

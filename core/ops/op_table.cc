@@ -11,12 +11,12 @@ namespace {
 std::vector<const OpDef*> CollectRows() {
   std::vector<const OpDef*> rows;
   const std::span<const OpDef> families[] = {
-      UnaryOps(),   FunctionOps(),      ActivationOps(),    BinaryOps(),   PowerOps(),
-      LogicOps(),   ConvOps(),          ConvTransposeOps(), PoolOps(),     MatmulOps(),
-      SoftmaxOps(), NormalizationOps(), AttentionOps(),     RotaryOps(),   ReduceOps(),
-      ViewOps(),    CastOps(),          MoveOps(),          RepeatOps(),   SliceOps(),
-      PadOps(),     GatherOps(),        IndexTupleOps(),    SelectOps(),   SourceOps(),
-      CumSumOps(),  ResizeOps(),        EinsumOps(),        QuantizeOps(),
+      UnaryOps(),   FunctionOps(),      ActivationOps(),    BinaryOps(), PowerOps(),
+      LogicOps(),   ConvOps(),          ConvTransposeOps(), PoolOps(),   MatmulOps(),
+      SoftmaxOps(), NormalizationOps(), AttentionOps(),     RotaryOps(), ReduceOps(),
+      ViewOps(),    CastOps(),          MoveOps(),          RepeatOps(), SliceOps(),
+      PadOps(),     GatherOps(),        IndexTupleOps(),    SelectOps(), SourceOps(),
+      CumSumOps(),  ResizeOps(),        EinsumOps(),        StftOps(),   QuantizeOps(),
   };
   for (std::span<const OpDef> family : families) {
     for (const OpDef& op : family) rows.push_back(&op);

@@ -7,6 +7,7 @@ usage: make_slow_kernels.py OUT
     group_norm.onnx          GroupNormalization of opset 21 between two Convs
     einsum.onnx              scores of attention, projections and products all as Einsum
     dfl.onnx                 the head of YOLOv8: Softmax along an axis in the middle, and a Conv of it
+    stft.onnx, stft_512.onnx the front of networks that hear: logarithms of mel energies, five seconds, 16 kHz
 """
 
 import argparse
@@ -61,6 +62,17 @@ def dfl(path):
     net.save(path, {"x": [1, 64, 8400]}, net.op("Reshape", x, net.ints(1, 4, 8400)), [1, 4, 8400], 18)
 
 
+def stft(path, seed, length, step, samples=80000):
+    net = Net(seed)
+    window = net.floats(np.hanning(length + 1)[:length])
+    frames, frequencies = (samples - length) // step + 1, length // 2 + 1
+    x = net.op("STFT", "x", net.constant(np.int64(step)), window, net.constant(np.int64(length)))
+    x = net.op("ReduceSum", net.op("Mul", x, x), net.ints(-1), keepdims=0)
+    x = net.op("MatMul", x, net.floats(net.random.uniform(0, 2 / frequencies, (frequencies, 80))))
+    x = net.op("Log", net.op("Add", x, net.floats(1e-6)))
+    net.save(path, {"x": [1, samples, 1]}, x, [1, frames, 80], 18)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
@@ -73,6 +85,8 @@ def main():
     linear(out / "linear.onnx")
     einsum(out / "einsum.onnx")
     dfl(out / "dfl.onnx")
+    stft(out / "stft.onnx", 8, 400, 160)
+    stft(out / "stft_512.onnx", 9, 512, 160)
 
 
 if __name__ == "__main__":

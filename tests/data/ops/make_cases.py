@@ -32,7 +32,7 @@ OPERATORS = set("""
     BatchNormalization InstanceNormalization MaxPool AveragePool GlobalAveragePool ReduceMean ReduceSum ReduceMax
     Equal Less LessOrEqual Greater GreaterOrEqual Not And Or IsNaN Where Concat Split Slice Pad Expand Tile Trilu
     Transpose Reshape Flatten Squeeze Unsqueeze Identity Dropout Cast CastLike Gather GatherElements GatherND
-    ScatterND ConstantOfShape Range Shape Size CumSum Resize Einsum
+    ScatterND ConstantOfShape Range Shape Size CumSum Resize Einsum STFT
     Sign Round IsInf Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Softplus Softsign Mish Elu Celu Selu
     ThresholdedRelu Swish PRelu Sum Mean Xor GlobalMaxPool RMSNormalization GroupNormalization ReduceMin ReduceProd
     ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp ArgMax ArgMin QuantizeLinear DequantizeLinear

@@ -153,6 +153,20 @@ def einsum(r):
     return Drawn(inputs, {}, {"equation": equation})
 
 
+@draws("STFT")
+def stft(r):
+    r.is_special = False
+    dtype = r.dtype()
+    length, is_complex = r.int(1, 9), r.chance(0.2)
+    data = r.values(dtype, [r.dim(), length + r.int(0, 12), 2 if is_complex else 1])
+    has_window = r.chance(0.6)
+    says_length = not has_window or r.chance(0.3)
+    parameters = {"frame_step": np.array(r.int(1, 5), np.int64),
+                  "frame_length": np.array(length, np.int64) if says_length else None}
+    return Drawn([data] + ([r.values(dtype, [length])] if has_window else []), parameters,
+                 {"onesided": 0 if is_complex else r.pick([None, 0, 1])})
+
+
 @draws("Attention")
 def attention(r):
     r.is_special = False
