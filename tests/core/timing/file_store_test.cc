@@ -1,4 +1,4 @@
-#include "core/timing/store.h"
+// Timing stores in files.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -10,13 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -27,6 +25,8 @@
 #include "core/base/log.h"
 #include "core/base/rng.h"
 #include "core/timing/record.h"
+#include "core/timing/store.h"
+#include "tests/core/timing/made_timing.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::timing {
@@ -35,10 +35,6 @@ namespace {
 using quotient::testing::HasReason;
 using ::testing::ElementsAre;
 using ::testing::Pair;
-
-Timing Ok(double min_us) {
-  return {TimingState::kOk, min_us, min_us * 1.1, min_us * 1.2, 0.1, 9, "blas:3"};
-}
 
 class FileStoreTest : public ::testing::Test {
  protected:
@@ -63,49 +59,8 @@ class FileStoreTest : public ::testing::Test {
   const std::string path_;
 };
 
-TEST(MemoryStoreTest, TheSmallerMinimumCounts) {
-  const auto store = NewMemoryStore();
-  EXPECT_EQ(store->Find("k", "f"), std::nullopt);
-  ASSERT_OK(store->Add("k", "f", Ok(5)));
-  ASSERT_OK(store->Add("k", "f", Ok(7)));
-  EXPECT_EQ(store->Find("k", "f"), Ok(5));
-  ASSERT_OK(store->Add("k", "f", Ok(3)));
-  EXPECT_EQ(store->Find("k", "f"), Ok(3));
-  EXPECT_EQ(store->Find("k", "g"), std::nullopt);
-}
-
-TEST(MemoryStoreTest, ATimeDisplacesAFailure) {
-  const auto store = NewMemoryStore();
-  ASSERT_OK(store->Add("k", "f", {TimingState::kUnsupported}));
-  EXPECT_EQ(store->Find("k", "f")->state, TimingState::kUnsupported);
-  ASSERT_OK(store->Add("k", "f", Ok(3)));
-  ASSERT_OK(store->Add("k", "f", {TimingState::kUnsupported}));
-  EXPECT_EQ(store->Find("k", "f"), Ok(3));
-}
-
 // A kernel that was timed among disturbances may look faster than it is: such a time is a guess
 // from the CPU time.
-TEST(MemoryStoreTest, ACleanTimeDisplacesANoisyOneThatIsSmaller) {
-  Timing noisy = Ok(2);
-  noisy.state = TimingState::kNoisy;
-  for (const bool clean_first : {false, true}) {
-    const auto store = NewMemoryStore();
-    ASSERT_OK(store->Add("k", "f", clean_first ? Ok(3) : noisy));
-    ASSERT_OK(store->Add("k", "f", clean_first ? noisy : Ok(3)));
-    EXPECT_EQ(store->Find("k", "f"), Ok(3));
-  }
-}
-
-TEST(MemoryStoreTest, AllIsWhatIsKnownOfOneDevice) {
-  const auto store = NewMemoryStore();
-  EXPECT_TRUE(store->All("f").empty());
-  ASSERT_OK(store->Add("k2", "f", Ok(5)));
-  ASSERT_OK(store->Add("k1", "f", Ok(7)));
-  ASSERT_OK(store->Add("k1", "f", Ok(6)));
-  ASSERT_OK(store->Add("k3", "g", Ok(1)));
-  EXPECT_THAT(store->All("f"), ElementsAre(Pair("k1", Ok(6)), Pair("k2", Ok(5))));
-}
-
 TEST_F(FileStoreTest, RemembersWhatWasAdded) {
   {
     const auto store = Open();
@@ -408,24 +363,6 @@ TEST_F(FileStoreTest, NothingThatWasAddedIsLostWhenProcessesAreKilled) {
   }
   const auto store = Open();
   for (const auto& writer : all) writer->ExpectPromisesAreKept(*store);
-}
-
-TEST(RecordTest, ComesBackAsItWas) {
-  const Record record{std::string("key\0with zero", 13), "fingerprint", Ok(1.25)};
-  const std::string bytes = EncodeRecord(record);
-  const DecodeResult decoded = DecodeRecord(bytes + "more");
-  ASSERT_EQ(decoded.outcome, DecodeResult::Outcome::kRecord);
-  EXPECT_EQ(decoded.size, bytes.size());
-  EXPECT_EQ(decoded.record.key, record.key);
-  EXPECT_EQ(decoded.record.fingerprint, record.fingerprint);
-  EXPECT_EQ(decoded.record.timing, record.timing);
-}
-
-TEST(RecordTest, TimesThatAreNoTimesAreNotTaken) {
-  for (double bad : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
-    const std::string bytes = EncodeRecord({"k", "f", Ok(bad)});
-    EXPECT_EQ(DecodeRecord(bytes).outcome, DecodeResult::Outcome::kSkip);
-  }
 }
 
 }  // namespace
