@@ -142,6 +142,11 @@ TEST(WorkTest, ProductsAreCounted) {
       {Floats({2, 5, 3, 4}), Floats({2, 3, 4, 7}), Floats({2, 7, 3, 8})},
       {model::StaticType(DType::kFloat32, std::vector<int64_t>{2, 3, 5, 8})}, 1, 0);
   EXPECT_DOUBLE_EQ(WorkOf(attention).product_flops(), 2.0 * 2 * 3 * 5 * 7 * (4 + 8));
+  // What frames are multiplied by is no operand.
+  const KernelSpec stft = kernels::MakeSpec(
+      "STFT", {{"frame_step", int64_t{2}}, {"frame_length", int64_t{5}}}, {Floats({2, 9, 1})},
+      {model::StaticType(DType::kFloat32, std::vector<int64_t>{2, 3, 3, 2})}, 1, 0);
+  EXPECT_DOUBLE_EQ(WorkOf(stft).product_flops(), 2.0 * 2 * 3 * 6 * 5);
 }
 
 TEST(WorkTest, GatherReadsOnlyTheRowsItPicks) {

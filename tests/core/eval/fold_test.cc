@@ -249,8 +249,9 @@ TEST(FoldTest, SpendsNoMoreThanAllowedOnANode) {
               ::testing::Not(::testing::HasSubstr("MatMul(")));
 }
 
-// 4 positions of a window with 16 taps; 4 input elements that each meet 2 x 3 weights.
-TEST(FoldTest, CountsWhatWindowsAndTransposedConvolutionsTake) {
+// 4 positions of a window with 16 taps; 4 input elements that each meet 2 x 3 weights; 3 frames of
+// 5 samples that each are in 3 complex numbers.
+TEST(FoldTest, CountsWhatWindowsAndTransformsTake) {
   const std::pair<const char*, int64_t> cases[] = {
       {R"(graph g {
     const x: float32[1,1,5,5] = random(1)
@@ -265,6 +266,12 @@ TEST(FoldTest, CountsWhatWindowsAndTransposedConvolutionsTake) {
     output y
   })",
        24},
+      {R"(graph g {
+    const x: float32[1,9,1] = random(1)
+    y = STFT(x) {frame_step=2, frame_length=5}
+    output y
+  })",
+       90},
   };
   for (const auto& [text, operations] : cases) {
     EXPECT_EQ(MustParse(Folded(text, {.max_operations = operations - 1})).nodes.size(), 1u);
