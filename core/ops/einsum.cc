@@ -3,6 +3,7 @@
 #include "core/ops/einsum.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -261,6 +262,22 @@ Products ProductsOfEinsum(const AttributeMap& attributes, const Dims& left, cons
           static_cast<double>(plan.n.count()), static_cast<double>(plan.k.count())};
 }
 
+double LargestMagnitude(const Tensor& tensor) {
+  double largest = 0;
+  for (const double element : tensor.AsDoubles()) largest = std::max(largest, std::abs(element));
+  return largest;
+}
+
+// ONNX Runtime may sum elements of one operand before it multiplies, and integers that overflow in
+// a sum saturate or wrap.
+bool SumsCertainly(const EvaluateContext& context, std::span<const Tensor> outputs) {
+  const Tensor &a = *context.inputs[0], &b = *context.inputs[1];
+  if (model::IsFloat(a.dtype())) return true;
+  const EinsumPlan plan(*ReadEinsum(context.attributes), a.dims(), b.dims(), outputs[0].dims());
+  const double largest = std::max(1.0, LargestMagnitude(a)) * std::max(1.0, LargestMagnitude(b));
+  return largest * static_cast<double>(plan.k.count()) < 0x1p31;
+}
+
 Interval BoundsOfEinsum(const BoundsContext& context) {
   return SumOfProducts(context, kUnknownCount);
 }
@@ -310,7 +327,8 @@ std::span<const OpDef> EinsumOps() {
        .infer = InferEinsum,
        .evaluate = EvaluateEinsum,
        .canonicalize = CanonicalizeEinsum,
-       .accepts = KnowsEinsum},
+       .accepts = KnowsEinsum,
+       .is_certain = SumsCertainly},
   };
   return rows;
 }

@@ -34,6 +34,7 @@ REFERENCE_ERRS = {
     "Cast": "numpy's conversions of NaN and of floats that are out of range",
     "Clip": "numpy.clip takes a bound that is NaN for the result",
     "ConvTranspose": "groups share the first bias; ignores output_padding beside auto_pad",
+    "Einsum": "float16 throughout",
     "Erf": "an approximation with eight digits, in float64 too",
     "Gelu": "by its Erf",
     "GlobalAveragePool": "bfloat16 throughout",

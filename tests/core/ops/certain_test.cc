@@ -110,6 +110,17 @@ TEST(Certain, IntegersThatVectorCodeComparesWronglyAreLeft) {
 }
 
 // ONNX Runtime computes these in doubles.
+TEST(Certain, SumsOfIntegersThatMayOverflowAreLeft) {
+  const auto folds = [](const char* elements, const char* equation) {
+    return Folds(absl::StrCat("const a: int32[2] = [3, -2]\nconst b: int32[2] = ", elements,
+                              "\ny = Einsum(a, b) {equation=\"", equation, "\"}"));
+  };
+  EXPECT_TRUE(folds("[5, -7]", "i,i->"));
+  EXPECT_TRUE(folds("[5, -357913941]", "i,i->"));
+  EXPECT_FALSE(folds("[5, -357913942]", "i,i->"));
+  EXPECT_TRUE(folds("[5, -357913942]", "i,i->i"));
+}
+
 TEST(Certain, RemaindersAndRangesOfIntegersBeyondDoublesAreLeft) {
   const std::string large =
       "const x: int64[3] = [9223372036854775807, 9007199254740995, 7]\n"
