@@ -1,5 +1,6 @@
 # Stages: deps (what install.sh installs), build, test, package (deploy/package.sh), runtime. The last one is
 # what `docker build .` makes; it has the Debian package of the programs that the test stage has tested.
+# `docker build --target cuda .` adds cuda-deps (CUDA and cuDNN), cuda-package (the plug-in) and cuda.
 
 FROM debian:12.11-slim AS deps
 WORKDIR /src
@@ -19,7 +20,18 @@ FROM test AS package
 ARG SOURCE_DATE_EPOCH
 RUN deploy/package.sh --build build/release --output /packages
 
-FROM debian:12.11-slim AS runtime
+FROM deps AS cuda-deps
+RUN deploy/setup/install.sh --with-tests --with-cuda
+
+# The plug-in is all that CUDA adds to a build: the programs are those of the test stage.
+FROM test AS cuda-package
+ARG SOURCE_DATE_EPOCH
+RUN --mount=type=bind,from=cuda-deps,source=/src/build/deps,target=/src/build/deps \
+    cmake --preset release -D QUOTIENT_CUDA=ON && \
+    cmake --build --preset release --target quotient_contents && \
+    deploy/package.sh --build build/release --output /packages --nvidia /nvidia
+
+FROM debian:12.11-slim AS server
 LABEL org.opencontainers.image.title="Quotient" \
       org.opencontainers.image.description="Makes ONNX models faster, and proves it" \
       org.opencontainers.image.version="0.3.0" \
@@ -43,3 +55,22 @@ ENTRYPOINT ["quotientd"]
 # What is published of the two ports is decided by who runs the container.
 CMD ["--listen", "0.0.0.0:8980", "--allow-remote", "--metrics-listen", "0.0.0.0:9464", \
      "--data-dir", "/var/lib/quotient"]
+
+FROM server AS cuda
+LABEL org.opencontainers.image.title="Quotient for NVIDIA GPUs" \
+      org.opencontainers.image.licenses="Apache-2.0 AND LicenseRef-NVIDIA-CUDA-Toolkit-EULA AND LicenseRef-NVIDIA-cuDNN-SLA"
+USER 0
+# Beside the plug-in, which looks there first. This layer of 1 GB is made anew only when deploy/setup changes.
+COPY --from=cuda-deps /src/build/deps/cuda/lib/*.so.* /usr/lib/quotient/lib/
+COPY --from=cuda-package /nvidia /
+# hadolint ignore=DL3008
+RUN --mount=type=bind,from=cuda-package,source=/packages,target=/packages \
+    apt-get -qq update && \
+    apt-get -qq install -y --no-install-recommends /packages/quotient-cuda_*_amd64.deb && \
+    rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log && \
+    bash -c '[[ $(ldd /usr/lib/quotient/lib/libquotient_cuda.so) != *"not found"* ]]'
+USER 10001
+# What NVIDIA's container runtime puts into the container: the driver's library for CUDA, and NVML for metrics.
+ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility
+
+FROM server AS runtime

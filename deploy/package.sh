@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Makes packages of a build: archives that run from any folder, and Debian packages.
 #
-#   deploy/package.sh [--build DIR] [--output DIR] [--quick]
+#   deploy/package.sh [--build DIR] [--output DIR] [--nvidia DIR] [--quick]
 #
 #   --build DIR    a finished build; default: build/release, which is configured and built first
 #   --output DIR   where the packages go, default build/packages; older ones there are replaced
+#   --nvidia DIR   licences and bill of materials of what deploy/setup/install.sh --with-cuda has installed go
+#                  there, for an image that has NVIDIA's libraries
 #   --quick        compresses little, for tests
 #
 # VERSION is that of CMakeLists.txt. The CUDA plug-in has packages of its own, if the build has it.
@@ -28,10 +30,10 @@ fail() {
   exit 1
 }
 
-build='' output=$repo/build/packages gzip_level=9 deb_compression=(-Zxz)
+build='' output=$repo/build/packages nvidia='' gzip_level=9 deb_compression=(-Zxz)
 while [ $# -gt 0 ]; do
   case $1 in
-    --build | --output)
+    --build | --output | --nvidia)
       if [ $# -lt 2 ]; then fail "$1 needs a folder"; fi
       printf -v "${1#--}" '%s' "$(realpath -m "$2")"
       shift 2
@@ -124,6 +126,7 @@ if [ -e "$work/cuda/lib/libquotient_cuda.so" ]; then
   add_bill "$work/$cuda_archive" quotient-cuda
   add_bill "$work/quotient-cuda/usr" quotient-cuda
 fi
+if [ -n "$nvidia" ]; then add_bill "$nvidia/usr" nvidia-libraries; fi
 
 # --- 3. Archives and Debian packages
 

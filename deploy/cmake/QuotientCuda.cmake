@@ -1,5 +1,6 @@
 # Finds the dependencies of the CUDA plug-in (core/kernels/cuda/plugin): CUDA's headers and
-# libraries, cuDNN, and cudnn_frontend, which deploy/setup/install.sh installs if it finds cuDNN.
+# libraries, cuDNN, and cudnn_frontend, which deploy/setup/install.sh installs if it finds cuDNN. With --with-cuda
+# it installs all of them.
 # Sets QUOTIENT_CUDA_FOUND and, if it is true, QUOTIENT_CUDA_INCLUDE_DIRS, QUOTIENT_CUDA_LIBRARIES,
 # QUOTIENT_CUDA_LIBRARY_DIRS and QUOTIENT_CUDNN_FRONTEND_INCLUDE_DIR.
 
@@ -14,7 +15,7 @@ endif()
 # quotient_find_cuda_(PROBLEM): sets the variables above, or PROBLEM to a text that says what is
 # missing.
 function(quotient_find_cuda_ problem)
-  set(roots $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda)
+  set(roots $ENV{CUDA_HOME} $ENV{CUDA_PATH} ${quotient_deps}/cuda /usr/local/cuda)
   find_path(QUOTIENT_CUDART_INCLUDE_DIR cuda_runtime_api.h HINTS ${roots} PATH_SUFFIXES include)
   find_path(QUOTIENT_CUDNN_INCLUDE_DIR cudnn.h
             HINTS ${QUOTIENT_CUDART_INCLUDE_DIR} ${roots} PATH_SUFFIXES include)

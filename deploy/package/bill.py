@@ -7,7 +7,8 @@ DIR gets a bill of materials in CycloneDX's format (share/quotient/PACKAGE.cdx.j
 (share/quotient/licenses) and a summary (share/doc/PACKAGE/copyright). Small images leave out all of share/doc but
 the summaries. What is compiled in, and what comes from PyPI, is known from the pins of deploy/setup, as is its digest. LIST has
 the libraries of Debian that programs load, as bundle.sh writes it: --bundled if the package has them,
---loaded if it depends on the packages that do.
+--loaded if it depends on the packages that do. The PACKAGE nvidia-libraries is no package, but what
+install.sh --with-cuda installs.
 """
 
 import argparse
@@ -90,8 +91,24 @@ def cuda_runtime(include):
                 "LicenseRef-NVIDIA-CUDA-Toolkit-EULA")
 
 
+def nvidia_libraries(cuda):
+    """Those that programs load."""
+    parts = []
+    for name, libraries, terms in (("nvidia-cublas", "libcublas*", "CUDA-Toolkit-EULA"),
+                                   ("nvidia-cuda-nvrtc", "libnvrtc*", "CUDA-Toolkit-EULA"),
+                                   ("nvidia-cudnn-cu13", "libcudnn*", "cuDNN-SLA")):
+        part = from_pypi("requirements-cuda-libraries.txt", name, "bundled", f"LicenseRef-NVIDIA-{terms}",
+                         (cuda / "licenses" / name / "License.txt",))
+        files = [(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+                 for path in sorted((cuda / "lib").glob(f"{libraries}.so.*"))]
+        parts.append(part._replace(files=files))
+    return parts
+
+
 def parts_of(arguments):
     deps = arguments.prefix.parent
+    if arguments.name == "nvidia-libraries":
+        return nvidia_libraries(deps / "cuda")
     if arguments.name == "quotient-cuda":
         return [from_pypi("requirements-cuda.txt", "nvidia-cudnn-frontend", "headers", "Apache-2.0"),
                 cuda_runtime(arguments.cuda_include)]
@@ -131,10 +148,15 @@ def component(part):
     return entry
 
 
+def is_ours(name):
+    return name != "nvidia-libraries"
+
+
 def bill_of(arguments, parts):
     moment = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
-    subject = {"type": "application", "bom-ref": arguments.name, "name": arguments.name,
-               "version": arguments.version, "licenses": [{"license": {"id": "Apache-2.0"}}]}
+    subject = {"type": "application", "bom-ref": arguments.name, "name": arguments.name, "version": arguments.version}
+    if is_ours(arguments.name):
+        subject["licenses"] = [{"license": {"id": "Apache-2.0"}}]
     bill = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
@@ -152,8 +174,10 @@ USES = {"static": "is linked into the programs", "headers": "is compiled into th
 
 
 def copyright_of(name, parts):
-    lines = [f"{name} is Quotient, copyright by its authors, under the Apache License, Version 2.0: see",
-             "share/quotient/licenses/quotient/LICENSE, or on Debian /usr/share/common-licenses/Apache-2.0.", ""]
+    lines = []
+    if is_ours(name):
+        lines += [f"{name} is Quotient, copyright by its authors, under the Apache License, Version 2.0: see",
+                  "share/quotient/licenses/quotient/LICENSE, or on Debian /usr/share/common-licenses/Apache-2.0.", ""]
     if parts:
         lines += ["Others have written:", ""]
     for part in parts:

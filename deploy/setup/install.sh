@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Installs what Quotient needs and this machine lacks, and nothing else. Debian 12.
 #
-#   deploy/setup/install.sh [--with-tests] [--with-fuzz] [--with-dev] [--with-package]
+#   deploy/setup/install.sh [--with-tests] [--with-fuzz] [--with-dev] [--with-package] [--with-cuda]
 #
 #   --with-tests   also Prometheus, ONNX Runtime for Python and others that only the tests use
 #   --with-fuzz    also clang 14 for the presets clang and fuzz
 #   --with-dev     also the tools that deploy/dev uses: clang-format, clang-tidy, shellcheck
 #   --with-package also what deploy/package.sh uses; so does --with-tests
+#   --with-cuda    also CUDA and cuDNN, as far as the CUDA plug-in needs them: 0.9 GB to download. They are taken
+#                  before others that are here, but for those in $CUDA_HOME
 #
 # Debian packages go into the system (with sudo, unless run by root). All else goes under build/deps:
 #
@@ -18,6 +20,8 @@
 #   build/deps/tests             link to the one in use
 #   build/deps/cudnn-frontend-<digest>  headers for the CUDA plug-in, where cuDNN is found
 #   build/deps/cudnn-frontend    link to the one in use
+#   build/deps/cuda-<digest>     headers and libraries of CUDA and cuDNN, with --with-cuda
+#   build/deps/cuda              link to the one in use
 #
 # <digest> covers the pinned versions and the build script. If these change, a new directory is made;
 # otherwise this script does nothing. A directory is complete only if it has a file .complete, which
@@ -35,16 +39,17 @@ python=${QUOTIENT_BASE_PYTHON:-/usr/bin/python3}
 
 say() { printf 'install: %s\n' "$*" >&2; }
 
-with_tests='' with_fuzz='' with_dev='' with_package=''
+with_tests='' with_fuzz='' with_dev='' with_package='' with_cuda=''
 for arg in "$@"; do
   case $arg in
     --with-tests) with_tests=1 ;;
     --with-fuzz) with_fuzz=1 ;;
     --with-dev) with_dev=1 ;;
     --with-package) with_package=1 ;;
+    --with-cuda) with_cuda=1 ;;
     *)
       say "unknown argument $arg"
-      sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+      sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
       exit 2
       ;;
   esac
@@ -109,23 +114,23 @@ build_test_tools() {
 # Whether the CUDA plug-in can be built here (deploy/cmake/QuotientCuda.cmake).
 have_cudnn() {
   local dir
-  for dir in "${CUDA_HOME:+$CUDA_HOME/include}" /usr/local/cuda/include /usr/include \
+  for dir in "${CUDA_HOME:+$CUDA_HOME/include}" "$deps/cuda/include" /usr/local/cuda/include /usr/include \
     /usr/include/x86_64-linux-gnu; do
     if [ -n "$dir" ] && [ -e "$dir/cudnn.h" ]; then return; fi
   done
   return 1
 }
 
-# unpack_wheel REQUIREMENTS DIR: downloads a wheel and unpacks it to DIR/wheel.
-unpack_wheel() {
-  local requirements=$1 dir=$2
+# unpack_wheels REQUIREMENTS DIR: downloads wheels and unpacks them to DIR/wheel.
+unpack_wheels() {
+  local requirements=$1 dir=$2 wheel
   rm -rf "$dir"
   mkdir -p "$dir"
   "$python" -m venv "$dir/venv"
   PIP_DISABLE_PIP_VERSION_CHECK=1 "$dir/venv/bin/python" -m pip --quiet download --require-hashes \
     --no-deps --only-binary :all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
-    --dest "$dir" -r "$requirements"
-  "$python" -m zipfile -e "$dir"/*.whl "$dir/wheel"
+    --platform manylinux_2_27_x86_64 --platform manylinux2014_x86_64 --dest "$dir" -r "$requirements"
+  for wheel in "$dir"/*.whl; do "$python" -m zipfile -e "$wheel" "$dir/wheel"; done
 }
 
 # Of both packages, only a part is used.
@@ -133,7 +138,7 @@ unpack_cudnn_frontend() {
   local dir=$1 scratch=$1.scratch
   rm -rf "$dir"
   mkdir -p "$dir"
-  unpack_wheel "$setup/requirements-cuda.txt" "$scratch"
+  unpack_wheels "$setup/requirements-cuda.txt" "$scratch"
   mv "$scratch/wheel/include" "$dir/include"
   rm -rf "$scratch"
 }
@@ -142,9 +147,31 @@ unpack_onnxruntime() {
   local dir=$1 scratch=$1.scratch
   rm -rf "$dir"
   mkdir -p "$dir/lib"
-  unpack_wheel "$setup/requirements-onnxruntime.txt" "$scratch"
+  unpack_wheels "$setup/requirements-onnxruntime.txt" "$scratch"
   mv "$scratch"/wheel/onnxruntime/capi/libonnxruntime.so.* "$dir/lib/libonnxruntime.so"
   mv "$scratch"/wheel/onnxruntime/{LICENSE,ThirdPartyNotices.txt} "$dir/"
+  rm -rf "$scratch"
+}
+
+# Of cuDNN, what its graph API loads, and not the libraries of older ones.
+unpack_cuda() {
+  local dir=$1 scratch=$1.scratch library licenses name
+  rm -rf "$dir"
+  mkdir -p "$dir/lib" "$dir/licenses"
+  unpack_wheels "$setup/requirements-cuda-libraries.txt" "$scratch"
+  cp -R "$scratch"/wheel/nvidia/{cu13,cudnn}/include "$dir"
+  mv "$scratch"/wheel/nvidia/cu13/lib/{libcudart_static.a,libcublasLt.so.*,libnvrtc.so.*,libnvrtc-builtins.so.*} \
+    "$scratch"/wheel/nvidia/cudnn/lib/libcudnn{,_graph,_heuristic,_engines_precompiled,_engines_runtime_compiled}.so.* \
+    "$dir/lib"
+  for library in cublasLt nvrtc cudnn; do
+    name=$(basename "$dir/lib/lib$library".so.*)
+    ln -s "$name" "$dir/lib/lib$library.so"
+  done
+  for licenses in "$scratch"/wheel/*.dist-info/licenses; do
+    name=$(basename "${licenses%/*}")
+    name=${name%%-*}
+    mv "$licenses" "$dir/licenses/${name//_/-}"
+  done
   rm -rf "$scratch"
 }
 
@@ -154,6 +181,9 @@ download_the_rest() {
   if [ -n "$with_tests" ]; then
     ensure 'tools of the tests' tests \
       "tests-$(digest "$setup"/requirements-{tests,onnxruntime}.txt)" build_test_tools
+  fi
+  if [ -n "$with_cuda" ]; then
+    ensure 'CUDA and cuDNN' cuda "cuda-$(digest "$setup/requirements-cuda-libraries.txt")" unpack_cuda
   fi
   if have_cudnn; then
     ensure 'cudnn_frontend' cudnn-frontend \

@@ -1,4 +1,4 @@
-"""What the Dockerfile says of the image that it makes."""
+"""What the Dockerfile says of the images that it makes: of each stage, with those that it is made from."""
 
 import json
 import pathlib
@@ -7,18 +7,33 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def last_stage():
-    """The instructions of the last stage, in order: (word, text), without comments and continued lines."""
+def stages():
+    """Each stage, in order: its name, what it is made from, and its instructions: (word, text), without comments
+    and continued lines."""
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
-    lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
-    start = max(i for i, (word, _) in enumerate(lines) if word == "FROM")
-    return [(word, rest.strip()) for word, rest in lines[start:]]
+    found = []
+    for line in filter(str.strip, text.splitlines()):
+        word, rest = line.split(None, 1)
+        if word == "FROM":
+            base, name = rest.split(" AS ")
+            found.append((name, base, []))
+        elif found:
+            found[-1][2].append((word, rest.strip()))
+    return found
 
 
-def instruction(word):
-    """The text of the only instruction of this kind."""
-    (text,) = (rest for found, rest in last_stage() if found == word)
-    return text
+def instructions(stage):
+    """Those that make the image of a stage, in order."""
+    known = {name: (base, own) for name, base, own in stages()}
+    if stage not in known:
+        return []
+    base, own = known[stage]
+    return instructions(base) + own
+
+
+def instruction(word, stage="runtime"):
+    """The text of the last instruction of this kind, which is the one that counts."""
+    return [rest for found, rest in instructions(stage) if found == word][-1]
 
 
 def health_command():

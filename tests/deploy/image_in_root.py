@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Makes the last stage of the Dockerfile in a root of Debian, and uses it as a container would be used: for
-machines without an engine. Needs root, and a root such as `debootstrap --variant=minbase bookworm ROOT` makes.
+"""Makes an image of the Dockerfile in a root of Debian, and uses it as a container would be used: for machines
+without an engine. Needs root, and a root such as `debootstrap --variant=minbase bookworm ROOT` makes.
 
-    image_in_root.py ROOT PACKAGES MODEL.onnx      PACKAGES is the output of deploy/package.sh
+    image_in_root.py ROOT PACKAGES MODEL.onnx [--cuda DEPS NVIDIA]
 
-The stage's RUN changes ROOT. Then the server runs as the image's user with the image's command line, in a root
-that is read-only but for /tmp and the volume, until the health check finds it well; a client optimizes MODEL.onnx
-with it, and a backup is taken and restored.
+PACKAGES is the output of deploy/package.sh. With --cuda the image is the one with CUDA: DEPS is build/deps after
+deploy/setup/install.sh --with-cuda, NVIDIA what deploy/package.sh --nvidia has written. ROOT is changed. Then the server runs as the image's user with the
+image's command line, in a root that is read-only but for /tmp and the volume, until the health check finds it well;
+a client optimizes MODEL.onnx with it, and a backup is taken and restored. With CUDA, all libraries have to load:
+where there is no driver, that is all that is missed.
 """
 
 import argparse
 import contextlib
+import glob
 import pathlib
 import re
 import signal
@@ -30,15 +33,29 @@ def mounted(stack, *arguments):
     stack.callback(subprocess.run, ["umount", "--lazy", str(target)], check=True)
 
 
-def make(root, packages):
-    """What the engine does for the stage's RUN."""
-    command = re.sub(r"--mount=\S+\s*", "", image.instruction("RUN"))
-    with contextlib.ExitStack() as stack:
-        mounted(stack, "--bind", packages, root / "packages")
-        for folder in ("proc", "dev"):
-            mounted(stack, "--rbind", f"/{folder}", root / folder)
-        subprocess.run(["chroot", root, "/bin/sh", "-c", command], check=True)
-    (root / "packages").rmdir()
+def copy(root, source, target):
+    """What the engine does for COPY: of a folder, all that is in it."""
+    to = root / target.lstrip("/")
+    to.mkdir(parents=True, exist_ok=True)
+    files = glob.glob(source) if "*" in source else [f"{source}/."]
+    subprocess.run(["cp", "-R", *files, to], check=True)
+
+
+def make(root, stage, packages, places):
+    """What the engine does for the RUN and COPY of a stage. `places` has what folders of other stages are here."""
+    for word, text in image.instructions(stage):
+        if word == "COPY":
+            _, source, target = text.split()
+            (there,) = (folder for folder in places if source.startswith(folder))
+            copy(root, source.replace(there, str(places[there]), 1), target)
+        elif word == "RUN":
+            with contextlib.ExitStack() as stack:
+                mounted(stack, "--bind", packages, root / "packages")
+                for folder in ("proc", "dev"):
+                    mounted(stack, "--rbind", f"/{folder}", root / folder)
+                command = re.sub(r"--mount=\S+\s*", "", text)
+                subprocess.run(["chroot", root, "/bin/sh", "-c", command], check=True)
+            (root / "packages").rmdir()
 
 
 def as_user(root, *command):
@@ -48,7 +65,16 @@ def as_user(root, *command):
             "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent", *command]
 
 
-def use(root, model):
+def ask_for_cuda(view):
+    """Optimizes for the GPU, or gets the one reason why not that remains."""
+    asked = subprocess.run(as_user(view, "quotient", "optimize", "/tmp/model.onnx", "-o", "/tmp/cuda.onnx", "--local",
+                                   "--device", "cuda", "--budget", "6s"), capture_output=True, text=True, check=False)
+    print(asked.stdout + asked.stderr)
+    if asked.returncode != 0 and "driver" not in asked.stderr:
+        sys.exit("the plug-in misses more than a driver")
+
+
+def use(root, stage, model):
     volume = root / image.instruction("VOLUME").lstrip("/")
     with contextlib.ExitStack() as stack:
         # Below a mount point of its own, which can be made read-only.
@@ -73,6 +99,8 @@ def use(root, model):
                     time.sleep(0.2)
                 subprocess.run(as_user(view, "quotient", "optimize", "/tmp/model.onnx", "-o", "/tmp/out.onnx", "--server",
                                        "127.0.0.1:8980", "--budget", "6s"), check=True)
+                if stage == "cuda":
+                    ask_for_cuda(view)
                 data = image.instruction("VOLUME")
                 subprocess.run(as_user(view, "bash", "-c", f"set -e; quotient-backup {data} >/tmp/q.tar; "
                                        "quotient-restore /tmp/restored </tmp/q.tar; ls /tmp/restored"), check=True)
@@ -87,9 +115,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("root", "packages", "model"):
         parser.add_argument(name, type=pathlib.Path)
+    parser.add_argument("--cuda", type=pathlib.Path, nargs=2, default=[])
     arguments = parser.parse_args()
-    make(arguments.root.resolve(), arguments.packages.resolve())
-    use(arguments.root.resolve(), arguments.model.resolve())
+    stage = "cuda" if arguments.cuda else "runtime"
+    make(arguments.root.resolve(), stage, arguments.packages.resolve(),
+         dict(zip(("/src/build/deps", "/nvidia"), arguments.cuda)))
+    use(arguments.root.resolve(), stage, arguments.model.resolve())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The Dockerfile's last stage: what can be tried of it without an engine. image_in_root.py tries more."""
+"""The Dockerfile's images: what can be tried of them without an engine. image_in_root.py tries more."""
 
 import re
 import subprocess
@@ -33,7 +33,20 @@ class ImageTest(harness.TestCase):
 
     def test_version_is_that_of_the_programs(self):
         version = re.search(r"project\(Quotient VERSION (\S+)", (image.ROOT / "CMakeLists.txt").read_text())[1]
-        self.assertIn(f'image.version="{version}"', image.instruction("LABEL"))
+        labels = [text for word, text in image.instructions("cuda") if word == "LABEL"]
+        self.assertIn(f'image.version="{version}"', labels[0])
+        self.assertNotIn("image.version", labels[1])  # it would hide the other one
+
+    def test_what_is_built_without_a_target_has_no_cuda(self):
+        self.assertEqual("runtime", image.stages()[-1][0])
+        self.assertNotIn("cuda", str(image.instructions("runtime")))
+
+    def test_with_cuda_it_is_the_same_server(self):
+        server, cuda = image.instructions("server"), image.instructions("cuda")
+        self.assertEqual(server, cuda[:len(server)])
+        for word in ("USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"):
+            self.assertEqual(image.instruction(word), image.instruction(word, "cuda"))
+        self.assertIn("quotient-cuda_", image.instruction("RUN", "cuda"))
 
 
 if __name__ == "__main__":

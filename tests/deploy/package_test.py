@@ -34,6 +34,9 @@ import pages  # noqa: E402
 # Pages of the package that lead to others: those are in it, too (deploy/cmake/QuotientOperation.cmake).
 GUIDES = ["guide", "kubernetes", "dashboards", "prometheus"]
 
+# What the image with CUDA has of NVIDIA.
+NVIDIA = ["nvidia-cublas", "nvidia-cuda-nvrtc", "nvidia-cudnn-cu13"]
+
 # A machine has these with glibc; a package must not bring them.
 GLIBC = re.compile(r"(linux-vdso|ld-linux-x86-64|lib(c|m|dl|pthread|rt|resolv|mvec|anl|util))\.so")
 PROGRAMS = ["quotient", "quotient-backup", "quotient-job", "quotient-ort", "quotient-restore", "quotientd"]
@@ -246,6 +249,24 @@ class PackageTest(unittest.TestCase):
         digests = {part["name"]: part["hashes"][0]["content"] for part in bill["components"] if "hashes" in part}
         self.assertEqual({"onnx", "onednn-cpu-gomp", "onnxruntime"}, set(digests))
         self.assertIn(f"--hash=sha256:{digests['onnxruntime']}", pins)
+
+    def test_bill_of_nvidia_libraries(self):
+        deps, output = self.folder / "deps", self.folder / "nvidia"
+        libraries = ["libcublasLt.so.13", "libcudnn.so.9", "libcudnn_graph.so.9", "libnvrtc.so.13"]
+        for name in [*(f"lib/{library}" for library in libraries), "lib/libcudart_static.a",
+                     *(f"licenses/{name}/License.txt" for name in NVIDIA)]:
+            (deps / "cuda" / name).parent.mkdir(parents=True, exist_ok=True)
+            (deps / "cuda" / name).write_text(name)
+        run(sys.executable, ROOT / "deploy/package/bill.py", "--name", "nvidia-libraries", "--version", self.version,
+            "--prefix", deps / "current", "--output", output, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
+        bill = json.loads((output / "share/quotient/nvidia-libraries.cdx.json").read_text())
+        bill_validator().validate(bill)
+        self.assertEqual(NVIDIA, [part["name"] for part in bill["components"]])
+        self.assertEqual(libraries, sorted(file["name"] for part in bill["components"] for file in part["components"]))
+        self.assertNotIn("Apache", (output / "share/doc/nvidia-libraries/copyright").read_text())
+        for name in NVIDIA:
+            self.assertEqual(f"licenses/{name}/License.txt",
+                             (output / "share/quotient/licenses" / name / "License.txt").read_text())
 
     def test_what_operators_need(self):
         for root in (self.prefix / "share/quotient", self.unpacked("quotient") / "usr/share/quotient"):
