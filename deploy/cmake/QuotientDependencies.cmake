@@ -23,6 +23,8 @@ if(NOT quotient_prefix STREQUAL "${QUOTIENT_PREFIX}")
   set(QUOTIENT_PREFIX ${quotient_prefix} CACHE INTERNAL "Prefix with ONNX and oneDNN")
 endif()
 list(PREPEND CMAKE_PREFIX_PATH ${quotient_prefix})
+cmake_path(GET quotient_prefix PARENT_PATH quotient_prefixes)
+quotient_name_of_folder(${quotient_prefixes} build/deps/)
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -46,7 +48,8 @@ if(QUOTIENT_TESTS)
   find_package(ZLIB REQUIRED)
 endif()
 
-# Programs look for ONNX Runtime's library in ../lib.
+# Programs look for oneDNN's library and ONNX Runtime's in ../lib.
 file(REAL_PATH ${quotient_deps}/onnxruntime/lib/libonnxruntime.so quotient_onnxruntime)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 file(CREATE_LINK ${quotient_onnxruntime} ${CMAKE_BINARY_DIR}/lib/libonnxruntime.so SYMBOLIC)
+file(CREATE_LINK ${quotient_prefix}/lib/libdnnl.so.3 ${CMAKE_BINARY_DIR}/lib/libdnnl.so.3 SYMBOLIC)

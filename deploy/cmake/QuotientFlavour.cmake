@@ -6,7 +6,10 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-set(CMAKE_INSTALL_RPATH $ORIGIN/../lib)  # Where cmake --install puts oneDNN.
+# Where cmake --install puts oneDNN. In the build tree there is a link (QuotientDependencies), so that programs
+# do not say where the tree is.
+set(CMAKE_INSTALL_RPATH $ORIGIN/../lib)
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 
 # Debug is for development: it compiles fast, runs fast enough, has line numbers in stack traces, and
 # its std containers check indices.
@@ -26,6 +29,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 has false positives for inlined copies of std::optional and std::string.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
 endif()
+
+# quotient_name_of_folder(FOLDER NAME): __FILE__ calls FOLDER NAME, so that builds of two checkouts are the same.
+# If folders are in one another, the outer one comes first. The compiler may be given its path or, by ccache
+# below, its name from the build folder.
+function(quotient_name_of_folder folder name)
+  cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE relative)
+  add_compile_options(-fmacro-prefix-map=${folder}/=${name} -fmacro-prefix-map=${relative}/=${name})
+endfunction()
+quotient_name_of_folder(${CMAKE_SOURCE_DIR} "")
+quotient_name_of_folder(${CMAKE_BINARY_DIR} "")
 
 if(QUOTIENT_SANITIZE)
   add_compile_options(-fsanitize=${QUOTIENT_SANITIZE} -fno-omit-frame-pointer)

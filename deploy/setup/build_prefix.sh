@@ -43,9 +43,11 @@ if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=cc
 {
   # A static library against Debian's shared protobuf: the one copy of protobuf in our processes.
   # Most of it is schemas, which are made once per process: -O1 and ONNX's own unity build take less
-  # than half the time of its defaults (-O3, one source at a time) to compile.
+  # than half the time of its defaults (-O3, one source at a time) to compile. Its messages name its
+  # sources as in its archive, so that the library is the same wherever it is built.
   "$cmake" -S "$scratch/onnx" -B "$scratch/build" -G Ninja "${launcher[@]}" \
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' \
+    -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$scratch/=" \
     -DONNX_USE_UNITY_BUILD=ON -DCMAKE_CXX_STANDARD=20 -DCMAKE_INSTALL_PREFIX="$prefix" \
     -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF \
     -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_BUILD_TESTS=OFF \

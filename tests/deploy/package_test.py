@@ -106,6 +106,19 @@ class PackageTest(unittest.TestCase):
             self.assertEqual(digest, hashlib.sha256((self.packages / name).read_bytes()).hexdigest())
         shutil.rmtree(again)
 
+    def test_no_file_says_where_the_checkout_is(self):
+        """So packages of two checkouts are the same."""
+        cache = (BUILD / "CMakeCache.txt").read_text()
+        deps = pathlib.Path(re.search(r"^QUOTIENT_PREFIX:\w+=(.+)$", cache, re.M)[1]).parent
+        # Not as a part of another path. ccache gives the compiler paths from the build folder.
+        places = "|".join(re.escape(str(place)) for place in (ROOT, BUILD, deps))
+        place = re.compile(rf"(?<![\w.~-])({places})/|{re.escape(os.path.relpath(deps, BUILD))}/".encode())
+        for tree in [self.prefix, *(self.unpacked(path.name.partition("_")[0]) for path in self.packages.glob("*.deb"))]:
+            for file in (path for path in tree.rglob("*") if path.is_file()):
+                content = file.read_bytes()
+                found = place.search(gzip.decompress(content) if file.suffix == ".gz" else content)
+                self.assertIsNone(found, file)
+
     def test_what_there_is(self):
         expected = {f"quotient-{self.version}-linux-x86_64.tar.gz", f"quotient_{self.version}_amd64.deb",
                     f"libquotient-dev_{self.version}_amd64.deb", "SHA256SUMS"}
@@ -309,5 +322,5 @@ class PackageTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BUILD, PACKAGES = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
+    BUILD, PACKAGES = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
     unittest.main()
