@@ -15,6 +15,7 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/model/text.h"
 #include "core/prove/equations.h"
+#include "core/prove/idle_indices.h"
 #include "core/prove/near_misses.h"
 #include "core/prove/symbols.h"
 #include "core/prove/variation.h"
@@ -74,8 +75,9 @@ struct Attempt {
   uint64_t seed;                        // Of the inputs.
 };
 
-// Applies the rule in the graph. Returns what was found for each way to bind its symbols; nothing
-// if the rule did not change the e-graph, or made unequal types equal, which refutes it.
+// Applies the rule in the graph. Returns what was found for each way to bind its symbols that has
+// no idle indices; nothing if the rule did not change the e-graph, or made unequal types equal,
+// which refutes it.
 absl::StatusOr<std::vector<Comparison>> Compare(const Attempt& attempt, Certificate& certificate) {
   const auto& [make_rule, graph, bound, seed] = attempt;
   QUOTIENT_ASSIGN_OR_RETURN(domain::TensorEGraph tensors, domain::FromGraph(graph, bound[0]));
@@ -100,6 +102,7 @@ absl::StatusOr<std::vector<Comparison>> Compare(const Attempt& attempt, Certific
   QUOTIENT_RETURN_IF_ERROR(changed.status());
   certificate.changed += *changed;
   for (size_t i = 0; *changed && i < bound.size(); ++i) {
+    if (HasIdleIndices(bound[i])) continue;
     comparisons.push_back({&bound[i], exact[i]->Check(), floats[i]->Check()});
   }
   return comparisons;
@@ -128,15 +131,15 @@ bool AgreesExactly(const Comparison& comparison) {
 // are the same in the field, the difference is finite, and the floats of other inputs agree.
 absl::StatusOr<bool> IsRounding(const Attempt& attempt, const Comparison& comparison) {
   if (!AgreesExactly(comparison) || !std::isfinite(comparison.floats.distance)) return false;
-  const auto at = static_cast<size_t>(comparison.bound - attempt.bound.data());
   constexpr uint64_t kMostTries = 4;
   Attempt again = attempt;
   for (uint64_t i = 0; i < kMostTries; ++i) {
     ++again.seed;
     Certificate ignored;
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> others, Compare(again, ignored));
-    if (at >= others.size()) return false;
-    if (others[at].floats.difference.empty() && others[at].floats.compared > 0) return true;
+    const auto other = std::ranges::find(others, comparison.bound, &Comparison::bound);
+    if (other == others.end()) return false;
+    if (other->floats.difference.empty() && other->floats.compared > 0) return true;
   }
   return false;
 }

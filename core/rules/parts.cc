@@ -19,7 +19,8 @@ mish-parts: ?z = Mish(?x) => mish_parts(?x) if float32(?x) and smooth(?z)
 mish-parts: ?z = Mul(?x, Tanh(Softplus(?x))) => mish_parts(?x) if float32(?x) and smooth(?z)
 mish-parts: ?z = Mul(Tanh(Softplus(?x)), ?x) => mish_parts(?x) if float32(?x) and smooth(?z)
 # PRelu(x, s) = LeakyRelu(x; s), all of s equal
-prelu-leaky: PRelu(?x, ?s) => prelu_leaky(?x, ?s) if float32(?x) and weight(?s)
+prelu-leaky: PRelu(?x, ?s) => prelu_leaky(?x, ?s)
+  if float32(?x) and weight(?s) and keeps(?x, ?s)
 # PRelu(x, s) = Max(x, x s), s between 0 and 1
 prelu-parts: PRelu(?x, ?s) => Max(?x, Mul(?x, ?s)) if float32(?x) and weight(?s) and shrinks(?s)
 # PRelu(x, s) = Relu(x) + Min(x, 0) s

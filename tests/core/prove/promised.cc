@@ -130,16 +130,6 @@ absl::StatusOr<bool> Overflows(const model::Graph& graph, const eval::ValueMap& 
   });
 }
 
-bool HasIdleIndices(const model::Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [&graph](const model::Node& node) {
-    const ops::OpDef* const def = ops::FindOp(node.op);
-    if (def == nullptr || graph.value(node.outputs[0]).type.elements() > 0) return false;
-    return std::ranges::any_of(def->numerics.requirements, [](const ops::Requirement& requirement) {
-      return ops::AreIndices(requirement.kind);
-    });
-  });
-}
-
 bool IsCertain(const model::Graph& graph, const eval::ValueMap& inputs) {
   bool is_certain = true;
   const auto look = [&](model::NodeId id, std::span<const model::Tensor* const> operands,

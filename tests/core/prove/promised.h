@@ -17,10 +17,6 @@ absl::StatusOr<bool> BlursInfinities(const model::Graph& graph, const eval::Valu
 // evaluated.
 absl::StatusOr<bool> Overflows(const model::Graph& graph, const eval::ValueMap& inputs);
 
-// Whether a node reads nothing at indices. The evaluator does not look at these then, but runtimes
-// do, and so does a node that reads rows of what is not empty in its place.
-bool HasIdleIndices(const model::Graph& graph);
-
 // Whether all runtimes compute the same (ops::FoldNode): not so for a product of no elements,
 // which ONNX Runtime leaves as it finds it in memory.
 bool IsCertain(const model::Graph& graph, const eval::ValueMap& inputs);

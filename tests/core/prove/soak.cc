@@ -12,6 +12,7 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/eval/evaluator.h"
 #include "core/model/text.h"
+#include "core/prove/idle_indices.h"
 #include "core/prove/symbols.h"
 #include "core/prove/variation.h"
 #include "tests/core/prove/promised.h"
