@@ -1,7 +1,7 @@
 #pragma once
 
-// A rewrite rule as a saturation loop sees it. Pattern rules (pattern.h) and the hand-written
-// families of core/rules implement it.
+// A rewrite rule as a saturation loop sees it. Pattern rules (pattern.h) and the rules by
+// hand of core/rules implement it.
 
 #include <cstdint>
 #include <span>
@@ -28,6 +28,8 @@ class MatchSink {
  public:
   virtual ~MatchSink() = default;
   virtual bool Add(Match match) = 0;
+  // Told that there may be matches that are not added, because a search would take too long.
+  virtual void NoteCut() {}
 };
 
 struct Program;

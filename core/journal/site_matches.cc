@@ -27,7 +27,7 @@ bool IsAt(const Match& match, const EGraph& graph, uint32_t alternative,
 }
 
 // Takes the matches of one alternative that have these classes.
-class MatchesAtClasses final : public rules::SinkOfCuts {
+class MatchesAtClasses final : public egraph::MatchSink {
  public:
   MatchesAtClasses(const EGraph& graph, uint32_t alternative, std::span<const ClassId> classes,
                    StepBudget* budget)
@@ -53,7 +53,7 @@ class MatchesAtClasses final : public rules::SinkOfCuts {
 };
 
 // Looks for one match.
-class IsFound final : public rules::SinkOfCuts {
+class IsFound final : public egraph::MatchSink {
  public:
   IsFound(const EGraph& graph, const Match& wanted, StepBudget* budget)
       : graph_(graph), wanted_(wanted), budget_(*budget) {}

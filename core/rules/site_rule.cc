@@ -73,8 +73,7 @@ void SiteRule::SearchForClasses(const EGraph& graph, std::span<const ENodeId> an
   const bool is_whole =
       for_classes_(View(*domain_, graph), anchors, classes,
                    [&sink](SiteMatch match) { return sink.Add(Pack(std::move(match))); });
-  auto* const hears = dynamic_cast<SinkOfCuts*>(&sink);
-  if (!is_whole && hears != nullptr) hears->NoteCut();
+  if (!is_whole) sink.NoteCut();
 }
 
 absl::StatusOr<bool> SiteRule::Apply(EGraph& graph, const egraph::Match& match,

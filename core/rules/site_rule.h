@@ -33,12 +33,6 @@ struct SiteMatch {
 
 using EmitFn = std::function<bool(SiteMatch)>;
 
-// Takes matches, and hears if a limit of the rule has ended SearchForClasses.
-class SinkOfCuts : public egraph::MatchSink {
- public:
-  virtual void NoteCut() = 0;
-};
-
 class SiteRule final : public egraph::Rule {
  public:
   // Reports what is around these e-nodes until emit() returns false: see Rule::SearchAt. At least
