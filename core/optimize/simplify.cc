@@ -172,6 +172,10 @@ class Simplifier {
     QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Packaged> packaged,
                               Packed(from, std::move(folded)));
     if (!packaged.has_value()) return std::nullopt;
+    if (HasMoreOperators(*packaged)) {
+      refusals_.emplace_back("the model came back untouched, as anything else has more operators");
+      return std::nullopt;
+    }
     return DeliverIfSame(from, *packaged);
   }
 
@@ -242,13 +246,26 @@ class Simplifier {
     return std::nullopt;
   }
 
-  // Whether the graph has more operators than the original, or is predicted to take longer. What is
-  // kept although it is a constant takes an operator.
+  // Whether the graph has more operators than the original, or is predicted to take longer.
   bool DoesMore(const Packaged& packaged) const {
     constexpr double kRounding = 1e-9;
-    return packaged.cost.total_us > original_us_ * (1 + kRounding) ||
-           packaged.prepared.model.graph.nodes.size() >
-               original_->model.graph.nodes.size() + original_->model.kept_values;
+    return packaged.cost.total_us > original_us_ * (1 + kRounding) || HasMoreOperators(packaged);
+  }
+
+  // What is kept although it is a constant takes an operator.
+  bool HasMoreOperators(const Packaged& packaged) const {
+    return std::ssize(packaged.prepared.model.graph.nodes) >
+           OperatorsOf(original_->model) + original_->model.kept_values;
+  }
+
+  // Without constants; of calls of functions, those of the functions' bodies. Reading makes several
+  // operators of a Softmax of old opsets, which the file has as one.
+  static int64_t OperatorsOf(const onnx::Model& model) {
+    const auto read = static_cast<int64_t>(model.graph.nodes.size());
+    if (model.inlined_calls > 0) return read;
+    const auto constants = model.op_counts.find("Constant");
+    return std::min(
+        read, NodeCount(model) - (constants == model.op_counts.end() ? 0 : constants->second));
   }
 
   // Nullopt, with a note, if the graph does not agree with the original.

@@ -52,6 +52,19 @@ class SimplifyTest(harness.TestCase):
     def simplify(self, *arguments):
         return self.quotient("simplify", "m.onnx", "s.onnx", *arguments)
 
+    def test_it_never_has_more_operators(self):
+        # Of old, Softmax flattens its operand: read as three operators.
+        graph = helper.make_graph(
+            [helper.make_node("Softmax", ["x"], ["y"])], "old",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 4])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3, 4])])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=6),
+                  self.folder / "m.onnx")
+        result = self.simplify()
+        self.assert_code(result, 0)
+        self.assertIn("has more operators", result.out)
+        self.assertEqual([node.op_type for node in self.simplified().graph.node], ["Softmax"])
+
     def simplified(self):
         model = onnx.load(self.folder / "s.onnx")
         onnx.checker.check_model(model, full_check=True)
