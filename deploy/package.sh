@@ -97,6 +97,12 @@ add_bill() {
     --output "$1" "${@:3}"
 }
 
+# A build that was interrupted may have programs of two engines, whose results and lock files differ.
+engine_of() { "$work/programs/bin/$1" --version | cut -d ' ' -f 2-; }
+if [ "$(engine_of quotient)" != "$(engine_of quotientd)" ]; then
+  fail "quotient and quotientd are of different builds: build all of $build first"
+fi
+
 archive=quotient-$version-linux-x86_64
 add_common "$work/$archive"
 cp -R "$work/programs/." "$work/client/." "$work/$archive"

@@ -64,8 +64,11 @@ absl::StatusOr<CpuDescription> DescribeCpu() {
   for (auto [size, level] : {std::pair{&cpu.l1d, "1"}, {&cpu.l2, "2"}, {&cpu.l3, "3"}}) {
     *size = CacheSize(level);
   }
-  if (cpu.l1d.empty() || cpu.l2.empty()) return Missing("cache sizes");
-  if (cpu.l3.empty()) cpu.l3 = "none";  // Some processors have only two levels.
+  // Some processors have only two levels; some sandboxes do not show /sys.
+  if (cpu.l3.empty()) cpu.l3 = cpu.l1d.empty() ? "unknown" : "none";
+  for (std::string* size : {&cpu.l1d, &cpu.l2}) {
+    if (size->empty()) *size = "unknown";
+  }
   return cpu;
 }
 

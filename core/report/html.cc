@@ -197,7 +197,7 @@ std::string BestCostChart(const SearchFigures& search) {
       "<svg viewBox=\"-2 -2 %.0f %.0f\" class=\"chart\" role=\"img\" aria-label=\"best cost over "
       "time\"><polyline fill=\"none\" stroke=\"currentColor\" points=\"%s\"/></svg><p "
       "class=\"soft\">Cost of the best graph so "
-      "far over time (%.3f s to %.1f s, logarithmic), summed up over e-nodes, which is what the "
+      "far over time (%.3f s to %.3f s, logarithmic), summed up over e-nodes, which is what the "
       "search goes by and no prediction: in the end a gain of %.1f %%.</p>",
       frame.width + 4, frame.height + 4, CostLine(frame, search.best_costs, last), first, last,
       100 * (1 - search.best_costs.back().cost_us / top));

@@ -169,6 +169,7 @@ class OperationsTest(harness.TestCase):
         own.mkdir()
         for program in ("quotientd", "quotient-job", "quotient"):
             shutil.copy(harness.BIN / program, own)
+        (self.folder / "lib").symlink_to(harness.BIN.parent / "lib")
         self.enterContext(unittest.mock.patch.object(harness, "BIN", own))
         job_program = own / "quotient-job"
         version = subprocess.run([own / "quotientd", "--version"], capture_output=True, text=True,

@@ -31,9 +31,13 @@ begin_story() {
   folder=$(realpath -m "${2:-quotient-$story}")
   if [ -e "$folder" ]; then fail "$folder is there already; name another folder after the model"; fi
   find_installation
+  local missing=()
   for program in "${programs[@]}"; do
-    if ! command -v "$program" >/dev/null; then fail "this story needs $program, which is not in PATH"; fi
+    if ! command -v "$program" >/dev/null; then missing+=("$program"); fi
   done
+  if [ ${#missing[@]} -gt 0 ]; then
+    fail "this story needs ${missing[*]}, not in PATH; README.md beside it says where programs come from"
+  fi
   # Nothing of the user's is used: what is cached goes with the folder.
   export XDG_CACHE_HOME=$folder/cache
   unset QUOTIENT_SERVER

@@ -85,6 +85,7 @@ TEST_F(UnreadRepliesTest, NobodyWaitsForEver) {
 
 // The health service answers in gRPC's own threads, which end calls wherever they are cancelled.
 TEST_F(UnreadRepliesTest, UnreadChecksOfHealthKeepNobodyWaiting) {
+  const std::string job = Submit("model").name();
   const google::protobuf::StringValue everything;
   for (int i = 0; i < 40; ++i) {
     calls_.push_back(
@@ -92,8 +93,8 @@ TEST_F(UnreadRepliesTest, UnreadChecksOfHealthKeepNobodyWaiting) {
     calls_.back()->AwaitAnswer();
     clock_.AdvanceMs(200);
   }
-  EXPECT_OK(Get(Submit("model").name()));
-  ExpectThatOnlyTheLastGoOn(15);  // Submit and Get had a place, too, one after the other.
+  EXPECT_OK(Get(job));
+  ExpectThatOnlyTheLastGoOn(15);  // Get had a place, too.
 }
 
 TEST_F(UnreadRepliesTest, SilentStreamsOfReflectionHoldFewThreads) {
