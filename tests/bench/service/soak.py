@@ -61,17 +61,20 @@ def bytes_below(folder):
     return total
 
 
-def rows(database):
-    """The rows of all tables."""
+def rows(data):
+    """The rows of all tables, without one for each stored file: files are there until room is short, and what they take
+    is counted as disk."""
+    database = data / "quotient.db"
+    files = sum(len(names) for _, _, names in os.walk(data / "blobs"))
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=60) as connection:
         tables = [name for name, in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return sum(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in tables)
+        return sum(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in tables) - files
 
 
 def sample(server):
     data = server.folder / "data"
     sizes = [file.stat().st_size for file in data.glob("quotient.db*")]
-    return {**look(server.process.pid), "rows": rows(data / "quotient.db"), "database_kib": sum(sizes) / 1024,
+    return {**look(server.process.pid), "rows": rows(data), "database_kib": sum(sizes) / 1024,
             "disk_mib": bytes_below(data) / 2**20}
 
 

@@ -66,6 +66,7 @@ TEST_F(ConnectionTableTest, WhoHasMostGivesWay) {
 
 TEST_F(ConnectionTableTest, WhatWasClosedTakesNoPlace) {
   std::vector<Pair*> kept;
+  kept.reserve(3);
   for (int i = 0; i < 3; ++i) kept.push_back(Open("a"));
   for (int i = 0; i < 20; ++i) {
     Pair* const pair = Open("a");
