@@ -116,7 +116,7 @@ class HttpExporter : public Exporter {
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     const sockaddr* const client =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-    static_cast<HttpExporter*>(self)->connections_.Add(socket, rpc::PeerHost(rpc::PeerOf(*client)));
+    static_cast<HttpExporter*>(self)->connections_.Add(socket, rpc::PeerHost(*client));
   }
 
   // The library tells handlers a path that is decoded, and no query as it was sent.

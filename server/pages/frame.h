@@ -19,8 +19,8 @@ struct FrameText {
 // 0 for pages that stay as they are. `sections` is HTML.
 std::string FramedPage(const FrameText& text, absl::string_view sections, int refresh_seconds);
 
-// The headers for such a page. They let a browser run the script above
-// and nothing else, whatever a page has in it.
+// The headers for such a page. They let a browser run the script above and nothing else, whatever a
+// page has in it.
 const ops::Headers& FrameHeaders();
 // Those for a stored report, which has no script, and styles of its own.
 const ops::Headers& ReportHeaders();

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
 namespace quotient::rpc {
@@ -30,17 +29,6 @@ bool IsLoopback(const std::string& listen) {
   in_addr parsed;
   if (inet_pton(AF_INET, std::string(host).c_str(), &parsed) != 1) return false;
   return (ntohl(parsed.s_addr) >> 24) == 127;
-}
-
-std::string PeerOf(const sockaddr& address) {
-  if (address.sa_family != AF_INET && address.sa_family != AF_INET6) return "unix:";
-  const bool is_ipv6 = address.sa_family == AF_INET6;
-  char host[NI_MAXHOST];
-  if (getnameinfo(&address, is_ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in), host,
-                  sizeof(host), nullptr, 0, NI_NUMERICHOST) != 0) {
-    return "";
-  }
-  return is_ipv6 ? absl::StrCat("ipv6:[", host, "]:0") : absl::StrCat("ipv4:", host, ":0");
 }
 
 }  // namespace quotient::rpc

@@ -22,7 +22,4 @@ Addresses Resolve(const std::string& listen);
 // "localhost:0" and "unix:PATH", false for "0.0.0.0:7070".
 bool IsLoopback(const std::string& listen);
 
-// An address in the form of gRPC, as PeerHost (peer.h) reads it.
-std::string PeerOf(const sockaddr& address);
-
 }  // namespace quotient::rpc

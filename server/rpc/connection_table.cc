@@ -21,7 +21,7 @@ ino_t InodeOf(int socket) {
 
 }  // namespace
 
-bool ConnectionTable::Connection::IsOpen() const { return InodeOf(socket) == inode; }
+bool ConnectionTable::Connection::IsOpen() const { return inode != 0 && InodeOf(socket) == inode; }
 
 void ConnectionTable::Add(int socket, absl::string_view client) {
   absl::MutexLock lock(&mutex_);
@@ -33,14 +33,14 @@ void ConnectionTable::Add(int socket, absl::string_view client) {
   if (count_ <= limits_.most) return;
   const int kept = limits_.most - limits_.most / kShareOfPlaces;
   while (count_ > kept) EndOneOfMost();
-  ForgetIdleClients();
+  ForgetEmptyClients();
 }
 
 void ConnectionTable::EndOne() {
   absl::MutexLock lock(&mutex_);
   ForgetClosed();
   if (count_ > 0) EndOneOfMost();
-  ForgetIdleClients();
+  ForgetEmptyClients();
 }
 
 void ConnectionTable::EndOld(int64_t now_ns) {
@@ -51,7 +51,7 @@ void ConnectionTable::EndOld(int64_t now_ns) {
       EndOldest(&connections);
     }
   }
-  ForgetIdleClients();
+  ForgetEmptyClients();
 }
 
 void ConnectionTable::ForgetClosed() {
@@ -59,7 +59,7 @@ void ConnectionTable::ForgetClosed() {
     count_ -= static_cast<int>(std::erase_if(
         connections, [](const Connection& connection) { return !connection.IsOpen(); }));
   }
-  ForgetIdleClients();
+  ForgetEmptyClients();
 }
 
 void ConnectionTable::EndOneOfMost() {
@@ -77,7 +77,7 @@ void ConnectionTable::EndOldest(std::deque<Connection>* connections) {
   --count_;
 }
 
-void ConnectionTable::ForgetIdleClients() {
+void ConnectionTable::ForgetEmptyClients() {
   absl::erase_if(clients_, [](const auto& client) { return client.second.empty(); });
 }
 

@@ -52,7 +52,7 @@ class ConnectionTable {
   // Ends the oldest connection of the client that has most. There must be one.
   void EndOneOfMost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndOldest(std::deque<Connection>* connections) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ForgetIdleClients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetEmptyClients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Limits limits_;
   const Clock& clock_;

@@ -165,7 +165,7 @@ void Listener::AcceptFrom(int listening) {
                                  SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (connection >= 0) {
     is_short_ = false;
-    connections_.Add(connection, PeerHost(PeerOf(*reinterpret_cast<const sockaddr*>(&address))));
+    connections_.Add(connection, PeerHost(reinterpret_cast<const sockaddr&>(address)));
     take_(listening, connection);
   } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
     MakeRoom();

@@ -1,6 +1,7 @@
 #include "server/rpc/peer.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -41,6 +42,18 @@ std::string PeerHost(absl::string_view peer) {
   const std::string host = absl::StrReplaceAll(
       peer.substr(0, peer.rfind(':')), {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}, {" ", ""}});
   return is_ipv6 ? NetworkOf(host) : host;
+}
+
+std::string PeerHost(const sockaddr& peer) {
+  const bool is_ipv6 = peer.sa_family == AF_INET6;
+  if (!is_ipv6 && peer.sa_family != AF_INET) return PeerHost("unix:");
+  char host[NI_MAXHOST];
+  if (getnameinfo(&peer, is_ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in), host, sizeof(host),
+                  nullptr, 0, NI_NUMERICHOST) != 0) {
+    return PeerHost("");
+  }
+  return PeerHost(is_ipv6 ? absl::StrCat("ipv6:[", host, "]:0")
+                          : absl::StrCat("ipv4:", host, ":0"));
 }
 
 }  // namespace quotient::rpc

@@ -59,8 +59,6 @@ class FileStoreTest : public ::testing::Test {
   const std::string path_;
 };
 
-// A kernel that was timed among disturbances may look faster than it is: such a time is a guess
-// from the CPU time.
 TEST_F(FileStoreTest, RemembersWhatWasAdded) {
   {
     const auto store = Open();

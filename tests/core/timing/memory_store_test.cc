@@ -36,6 +36,8 @@ TEST(MemoryStoreTest, ATimeDisplacesAFailure) {
   EXPECT_EQ(store->Find("k", "f"), Ok(3));
 }
 
+// A kernel that was timed among disturbances may look faster than it is: such a time is a guess
+// from the CPU time.
 TEST(MemoryStoreTest, ACleanTimeDisplacesANoisyOneThatIsSmaller) {
   Timing noisy = Ok(2);
   noisy.state = TimingState::kNoisy;

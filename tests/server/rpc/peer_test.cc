@@ -1,6 +1,11 @@
 #include "server/rpc/peer.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <utility>
 
 namespace quotient::rpc {
 namespace {
@@ -11,6 +16,21 @@ TEST(PeerTest, AClientIsAMachine) {
   EXPECT_EQ(PeerHost("unix:/run/quotient.sock"), "unix");
   EXPECT_EQ(PeerHost("unix-abstract:name"), "unix");
   EXPECT_EQ(PeerHost(""), "unknown");
+}
+
+TEST(PeerTest, ASocketsOtherEndIsTheSameClient) {
+  sockaddr_in ipv4 = {.sin_family = AF_INET, .sin_port = htons(4711)};
+  ASSERT_EQ(inet_pton(AF_INET, "10.1.2.3", &ipv4.sin_addr), 1);
+  EXPECT_EQ(PeerHost(reinterpret_cast<const sockaddr&>(ipv4)), "10.1.2.3");
+  for (const auto& [text, host] : {std::pair{"2001:db8::7", "[2001:db8::]/64"},
+                                   {"::1", "[::1]"},
+                                   {"::ffff:10.1.2.3", "10.1.2.3"}}) {
+    sockaddr_in6 ipv6 = {.sin6_family = AF_INET6};
+    ASSERT_EQ(inet_pton(AF_INET6, text, &ipv6.sin6_addr), 1);
+    EXPECT_EQ(PeerHost(reinterpret_cast<const sockaddr&>(ipv6)), host);
+  }
+  const sockaddr local = {.sa_family = AF_UNIX};
+  EXPECT_EQ(PeerHost(local), "unix");
 }
 
 TEST(PeerTest, AMachineHasAWholeNetworkOfIpv6) {
