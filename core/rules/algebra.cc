@@ -262,10 +262,10 @@ bool Recasts(model::DType from, model::DType between, model::DType to) {
 }
 
 void AddWords(Words& words) {
-  words.Guard("spread", "cc", [](const View& view, auto args) {
+  words.Guard("spread", "cc", Purpose::kCost, [](const View& view, auto args) {
     return IsSpread(view.type(args[0].id), view.type(args[1].id));
   });
-  words.Guard("clip_is_relu", "o", [](const View& view, auto args) {
+  words.Guard("clip_is_relu", "o", Purpose::kEquation, [](const View& view, auto args) {
     const Bounds bounds = BoundsOf(view.word(args[0].op).attributes);
     return bounds.low == 0 && bounds.high == INFINITY;
   });
@@ -281,7 +281,7 @@ void AddWords(Words& words) {
     if (!Ordered(outer) || !Ordered(inner) || !Ordered(both)) return ClassId();
     return Clip(terms, args[2].id, both);
   });
-  words.Guard("averages_images", "oc", [](const View& view, auto args) {
+  words.Guard("averages_images", "oc", Purpose::kEquation, [](const View& view, auto args) {
     const AttributeMap& attributes = view.word(args[0].op).attributes;
     const TensorType& x = view.type(args[1].id);
     const Ints* axes = attributes.FindInts("axes");
@@ -295,11 +295,11 @@ void AddWords(Words& words) {
   });
   words.Term("global_pool", "c",
              [](Terms& terms, auto args) { return terms.Op("GlobalAveragePool", {args[0].id}); });
-  words.Guard("casts_to_own_type", "oc", [](const View& view, auto args) {
+  words.Guard("casts_to_own_type", "oc", Purpose::kEquation, [](const View& view, auto args) {
     const model::DType dtype = view.type(args[1].id).dtype;
     return dtype != model::DType::kUndefined && CastTarget(view.word(args[0].op)) == dtype;
   });
-  words.Guard("recasts", "ooc", [](const View& view, auto args) {
+  words.Guard("recasts", "ooc", Purpose::kEquation, [](const View& view, auto args) {
     return Recasts(view.type(args[2].id).dtype, CastTarget(view.word(args[1].op)),
                    CastTarget(view.word(args[0].op)));
   });

@@ -214,12 +214,12 @@ ClassId JoinedParts(Terms& terms, std::span<const Binding> args) {
 
 void AddWords(Words& words) {
   // No row of a mask that is added to scores may hide all keys.
-  words.Guard("shows_keys", "c", [](const View& view, auto args) {
+  words.Guard("shows_keys", "c", Purpose::kNonFinite, [](const View& view, auto args) {
     return view.data(args[0].id).facts.softmax_safe();
   });
   // l is one number, so low that a score in its place has no weight beside others; x tells the
   // type.
-  words.Guard("lowest", "cc", [](const View& view, auto args) {
+  words.Guard("lowest", "cc", Purpose::kEquation, [](const View& view, auto args) {
     const ClassData& low = view.data(args[0].id);
     const model::DType dtype = view.type(args[1].id).dtype;
     if (!low.constant || !IsScalar(low.type, 3) || low.type.dtype != dtype) return false;

@@ -163,7 +163,7 @@ ClassId UnpackedAttention(Terms& terms, std::span<const Binding> args) {
 }
 
 void AddWords(Words& words) {
-  words.Guard("hides_later_keys", "ccc", [](const View& view, auto args) {
+  words.Guard("hides_later_keys", "ccc", Purpose::kEquation, [](const View& view, auto args) {
     return HidesLaterKeys(view.data(args[0].id), view.type(args[1].id), view.type(args[2].id));
   });
   words.Term("attention_causal", "occc", Causal);

@@ -131,7 +131,7 @@ ClassId GatherSlice(Terms& terms, std::span<const Binding> args) {
 }
 
 void AddWords(Words& words) {
-  words.Guard("takes_all", "oc", [](const View& view, auto args) {
+  words.Guard("takes_all", "oc", Purpose::kEquation, [](const View& view, auto args) {
     const TensorType& x = view.type(args[1].id);
     const auto range = Range(view.word(args[0].op), x);
     return range && range->begin == 0 && x.dim(static_cast<int>(range->axis)).Is(range->end);

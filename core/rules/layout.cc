@@ -265,34 +265,34 @@ void AddWords(Words& words) {
     if (!outer || !inner || outer->size() != inner->size()) return ClassId();
     return terms.Transpose(args[2].id, Compose(*outer, *inner));
   });
-  words.Guard("is_identity", "o", [](const View& view, auto args) {
+  words.Guard("is_identity", "o", Purpose::kEquation, [](const View& view, auto args) {
     const auto perm = Perm(view.word(args[0].op));
     return perm && std::is_sorted(perm->begin(), perm->end());
   });
-  words.Guard("moves_only_ones", "oc", [](const View& view, auto args) {
+  words.Guard("moves_only_ones", "oc", Purpose::kEquation, [](const View& view, auto args) {
     const auto perm = Perm(view.word(args[0].op));
     return perm && MovesOnlyOnes(*perm, view.type(args[1].id));
   });
-  words.Guard("pads_nothing", "o", [](const View& view, auto args) {
+  words.Guard("pads_nothing", "o", Purpose::kEquation, [](const View& view, auto args) {
     const Ints* pads = view.word(args[0].op).attributes.FindInts("pads");
     return pads != nullptr &&
            std::count(pads->begin(), pads->end(), 0) == static_cast<std::ptrdiff_t>(pads->size());
   });
-  words.Guard("keeps_last", "oc", [](const View& view, auto args) {
+  words.Guard("keeps_last", "oc", Purpose::kEquation, [](const View& view, auto args) {
     return KeepsLastAxis(view.word(args[0].op), view.type(args[1].id));
   });
   // Else c has more axes than the Reshape of x.
-  words.Guard("reshapes_to_rank", "oc", [](const View& view, auto args) {
+  words.Guard("reshapes_to_rank", "oc", Purpose::kEquation, [](const View& view, auto args) {
     const Ints* shape = view.word(args[0].op).attributes.FindInts("shape");
     const TensorType& y = view.type(args[1].id);
     return shape != nullptr && y.has_rank() && static_cast<int>(shape->size()) == y.rank();
   });
-  words.Guard("same_rank", "cc", [](const View& view, auto args) {
+  words.Guard("same_rank", "cc", Purpose::kEquation, [](const View& view, auto args) {
     const TensorType& x = view.type(args[0].id);
     const TensorType& y = view.type(args[1].id);
     return x.has_rank() && y.has_rank() && x.rank() == y.rank();
   });
-  words.Guard("undoes", "oo", [](const View& view, auto args) {
+  words.Guard("undoes", "oo", Purpose::kEquation, [](const View& view, auto args) {
     const auto outer = Perm(view.word(args[0].op));
     const auto inner = Perm(view.word(args[1].op));
     if (!outer || !inner || outer->size() != inner->size()) return false;

@@ -281,18 +281,18 @@ ClassId ExpandedProduct(Terms& terms, std::span<const Binding> args) {
 }
 
 void AddGuards(Words& words) {
-  words.Guard("repeats_rows", "o",
+  words.Guard("repeats_rows", "o", Purpose::kEquation,
               [](const View& view, auto args) { return RepeatsRows(view.word(args[0].op)); });
-  words.Guard("wide", "c", [](const View& view, auto args) {
+  words.Guard("wide", "c", Purpose::kEquation, [](const View& view, auto args) {
     return view.type(args[0].id).has_rank() && view.type(args[0].id).rank() >= 2;
   });
-  words.Guard("product_is_smaller", "cc", [](const View& view, auto args) {
+  words.Guard("product_is_smaller", "cc", Purpose::kCost, [](const View& view, auto args) {
     return ProductIsSmaller(view.type(args[0].id), view.type(args[1].id));
   });
-  words.Guard("swaps_last_two", "o",
+  words.Guard("swaps_last_two", "o", Purpose::kEquation,
               [](const View& view, auto args) { return SwapsLastTwo(view.word(args[0].op)); });
   // x and w are matrices, and broadcasting b against x w keeps the shape of x w.
-  words.Guard("keeps_product", "ccc", [](const View& view, auto args) {
+  words.Guard("keeps_product", "ccc", Purpose::kEquation, [](const View& view, auto args) {
     const TensorType& x = view.type(args[0].id);
     const TensorType& w = view.type(args[1].id);
     if (!x.has_rank() || !w.has_rank() || x.rank() != 2 || w.rank() != 2) return false;

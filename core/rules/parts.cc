@@ -86,11 +86,11 @@ ClassId GroupNormParts(Terms& terms, std::span<const Binding> args) {
 }
 
 void AddWords(Words& words) {
-  words.Guard("float32", "c", [](const View& view, auto args) {
+  words.Guard("float32", "c", Purpose::kRuntime, [](const View& view, auto args) {
     return view.type(args[0].id).dtype == model::DType::kFloat32;
   });
   // Zero times infinity would be NaN.
-  words.Guard("shrinks", "c", [](const View& view, auto args) {
+  words.Guard("shrinks", "c", Purpose::kEquation, [](const View& view, auto args) {
     const ops::Interval& slopes = view.data(args[0].id).facts.values;
     return slopes.low > 0 && slopes.high <= 1 && !slopes.may_be_nan;
   });

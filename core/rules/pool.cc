@@ -283,15 +283,15 @@ std::optional<double> Filling(const OpWord& pad) {
 }
 
 void AddWords(Words& words) {
-  words.Guard("always_reads", "oc", [](const View& view, auto args) {
+  words.Guard("always_reads", "oc", Purpose::kEquation, [](const View& view, auto args) {
     const TensorType& x = view.type(args[1].id);
     const auto window = ReadPool(view.word(args[0].op), x);
     return window && AlwaysReads(*window, x);
   });
-  words.Guard("pads_lowest", "o", [](const View& view, auto args) {
+  words.Guard("pads_lowest", "o", Purpose::kEquation, [](const View& view, auto args) {
     return Filling(view.word(args[0].op)) == -std::numeric_limits<double>::infinity();
   });
-  words.Guard("has_pixels", "c", [](const View& view, auto args) {
+  words.Guard("has_pixels", "c", Purpose::kRuntime, [](const View& view, auto args) {
     return HasSpatialElements(view.type(args[0].id));
   });
   words.Term("pooled_parts", "ool", PooledParts);

@@ -225,25 +225,25 @@ ClassId ChangedStep(Terms& terms, std::span<const Binding> args, bool longer) {
 }
 
 void AddWords(Words& words) {
-  words.Guard("one_step", "cl", [](const View& view, auto args) {
+  words.Guard("one_step", "cl", Purpose::kEquation, [](const View& view, auto args) {
     return IsOneStep(view, args[0].id, args[1].list);
   });
-  words.Guard("same_steps", "oo", [](const View& view, auto args) {
+  words.Guard("same_steps", "oo", Purpose::kEquation, [](const View& view, auto args) {
     return view.word(args[0].op).attributes == view.word(args[1].op).attributes;
   });
-  words.Guard("recovers", "cc",
+  words.Guard("recovers", "cc", Purpose::kEquation,
               [](const View& view, auto args) { return Recovers(view, args[0].id, args[1].id); });
-  words.Guard("short_integers", "c",
+  words.Guard("short_integers", "c", Purpose::kRuntime,
               [](const View& view, auto args) { return HasShortIntegers(view.type(args[0].id)); });
-  words.Guard("lowest_is_zero", "cl", [](const View& view, auto args) {
+  words.Guard("lowest_is_zero", "cl", Purpose::kEquation, [](const View& view, auto args) {
     const auto steps = StepsOf(view, args[0].id, args[1].list, DType::kUint8);
     return HoldsForAll(steps, [&](size_t i) { return steps->zero_point(i) == steps->numbers.low; });
   });
-  words.Guard("saturates_at", "occl",
+  words.Guard("saturates_at", "occl", Purpose::kEquation,
               [](const View& view, auto args) { return SaturatesAt(view, args); });
-  words.Guard("stays_within", "occl",
+  words.Guard("stays_within", "occl", Purpose::kEquation,
               [](const View& view, auto args) { return StaysWithin(view, args); });
-  words.Guard("power_of_two", "c",
+  words.Guard("power_of_two", "c", Purpose::kRounding,
               [](const View& view, auto args) { return IsPowerOfTwo(view.data(args[0].id)); });
   words.Term("longer_step", "cc",
              [](Terms& terms, auto args) { return ChangedStep(terms, args, /*longer=*/true); });

@@ -349,7 +349,7 @@ void AddWords(Words& words) {
   words.Term("reduced_twice", "ooc", ReducedTwice);
   words.Term("reduced_as", "otc", ReducedAs);
   words.Term("sum_of_means", "otcc", SumOfMeans);
-  words.Guard("reduces_some", "oc", ReducesSome);
+  words.Guard("reduces_some", "oc", Purpose::kEquation, ReducesSome);
 }
 
 }  // namespace

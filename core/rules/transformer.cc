@@ -271,7 +271,7 @@ ClassId SoftmaxParts(Terms& terms, std::span<const Binding> args) {
 void AddWords(Words& words) {
   // x is floating-point and all others are scalars. float64 is refused, because the attributes of
   // the new operators are float32, and ONNX Runtime does not have these operators for float64.
-  words.Guard("scalars", "cccc", [](const View& view, auto args) {
+  words.Guard("scalars", "cccc", Purpose::kEquation, [](const View& view, auto args) {
     const TensorType& x = view.type(args[0].id);
     if (!x.has_rank() || !model::IsFloat(x.dtype) || x.dtype == model::DType::kFloat64) {
       return false;
@@ -281,12 +281,12 @@ void AddWords(Words& words) {
     }
     return true;
   });
-  words.Guard("swish_slope", "o", [](const View& view, auto args) {
+  words.Guard("swish_slope", "o", Purpose::kEquation, [](const View& view, auto args) {
     const AttributeMap& attributes = view.word(args[0].op).attributes;
     return std::abs(attributes.GetFloat("alpha", 0.2) - 1.0 / 6) < 1e-7 &&
            attributes.GetFloat("beta", 0.5) == 0.5;
   });
-  words.Guard("zero_to_six", "o", [](const View& view, auto args) {
+  words.Guard("zero_to_six", "o", Purpose::kEquation, [](const View& view, auto args) {
     const AttributeMap& attributes = view.word(args[0].op).attributes;
     return attributes.GetFloat("min", -1) == 0 && attributes.GetFloat("max", -1) == 6;
   });

@@ -104,34 +104,34 @@ bool HasElements(const TensorType& type) {
 }
 
 void AddMagnitudeWords(Words& words) {
-  const auto guard = [&](absl::string_view name, bool (*holds)(const ClassData&)) {
-    words.Guard(name, "c",
+  const auto guard = [&](absl::string_view name, Purpose purpose, bool (*holds)(const ClassData&)) {
+    words.Guard(name, "c", purpose,
                 [holds](const View& view, auto args) { return holds(view.data(args[0].id)); });
   };
-  guard("shift", IsShift);
-  guard("factor", IsFactor);
-  guard("early_factor", IsEarlyFactor);
-  guard("near_one", IsNearOne);
-  guard("invertible", IsInvertible);
-  words.Guard("summable", "cc", [](const View& view, auto args) {
+  guard("shift", Purpose::kRounding, IsShift);
+  guard("factor", Purpose::kRange, IsFactor);
+  guard("early_factor", Purpose::kRange, IsEarlyFactor);
+  guard("near_one", Purpose::kRange, IsNearOne);
+  guard("invertible", Purpose::kRange, IsInvertible);
+  words.Guard("summable", "cc", Purpose::kRounding, [](const View& view, auto args) {
     return MayBeSummed(view.data(args[0].id), view.data(args[1].id));
   });
   // More ways to compute x lower its unit. It may rise if something becomes known of what lies
   // further down: such a match is found only once something nearer changes.
   words.Guard(
-      "shift_beside", "cc",
+      "shift_beside", "cc", Purpose::kRounding,
       [](const View& view, auto args) {
         return IsShiftBeside(view.data(args[1].id), UnitOf(view, args[0].id));
       },
       Words::Otherwise::kFalls);
   words.Guard(
-      "shift_behind", "occc",
+      "shift_behind", "occc", Purpose::kRounding,
       [](const View& view, auto args) {
         const double unit = UnitOfContraction(view, view.word(args[0].op), args[1].id, args[2].id);
         return IsShiftBeside(view.data(args[3].id), unit);
       },
       Words::Otherwise::kFalls);
-  words.Guard("normalizable", "occc", [](const View& view, auto args) {
+  words.Guard("normalizable", "occc", Purpose::kRounding, [](const View& view, auto args) {
     return IsNormalizable(view.data(args[1].id), view.data(args[2].id), view.data(args[3].id),
                           view.word(args[0].op).attributes.GetFloat("epsilon", 1e-5f));
   });
@@ -139,12 +139,14 @@ void AddMagnitudeWords(Words& words) {
   // reads it is merged with one of the original graph: such a match is found only once something
   // nearer changes.
   words.Guard(
-      "smooth", "c", [](const View& view, auto args) { return IsSmooth(view, args[0].id); },
+      "smooth", "c", Purpose::kRounding,
+      [](const View& view, auto args) { return IsSmooth(view, args[0].id); },
       Words::Otherwise::kFalls);
   // Facts hold exactly for one e-node of a class, and for the others up to rounding: a value that
   // is not negative in one may be -1e-9 in another.
   words.Guard(
-      "regular", "c", [](const View& view, auto args) { return IsRegular(view, args[0].id); },
+      "regular", "c", Purpose::kRounding,
+      [](const View& view, auto args) { return IsRegular(view, args[0].id); },
       Words::Otherwise::kFalls);
   words.Term("finite_weight", "c",
              [](Terms& terms, auto args) { return terms.FiniteWeight(args[0].id); });
@@ -152,7 +154,9 @@ void AddMagnitudeWords(Words& words) {
 
 }  // namespace
 
-Words::Words(TensorDomain* domain) : domain_(domain) {
+// Those of egraph/pattern.h are there so that one of several equal matches is taken.
+Words::Words(TensorDomain* domain)
+    : domain_(domain), purposes_{{"distinct", Purpose::kCost}, {"before", Purpose::kCost}} {
   vocabulary_.kind = [domain](absl::string_view name) -> absl::StatusOr<egraph::KindId> {
     if (ops::FindOp(name) == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("no operator '", name, "'"));
@@ -177,15 +181,21 @@ Words::Words(TensorDomain* domain) : domain_(domain) {
   };
 }
 
-void Words::Guard(absl::string_view name, absl::string_view signature, GuardFn holds,
-                  Otherwise otherwise) {
+void Words::Guard(absl::string_view name, absl::string_view signature, Purpose purpose,
+                  GuardFn holds, Otherwise otherwise) {
   TensorDomain* domain = domain_;
+  purposes_[name] = purpose;
   vocabulary_.guards[name] = egraph::Guard{
       std::string(signature),
       [domain, holds = std::move(holds)](const EGraph& graph, std::span<const Binding> arguments) {
         return holds(View(*domain, graph), arguments);
       },
       otherwise};
+}
+
+std::optional<Purpose> Words::purpose(absl::string_view guard) const {
+  const auto found = purposes_.find(guard);
+  return found == purposes_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Words::Term(absl::string_view name, absl::string_view signature, TermFn build) {
@@ -201,76 +211,76 @@ void Words::Term(absl::string_view name, absl::string_view signature, TermFn bui
 
 void AddCommonWords(Words& words) {
   AddMagnitudeWords(words);
-  words.Guard("float", "c", [](const View& view, auto args) {
+  words.Guard("float", "c", Purpose::kTypes, [](const View& view, auto args) {
     return model::IsFloat(view.type(args[0].id).dtype);
   });
-  words.Guard("reaches_far", "c", [](const View& view, auto args) {
+  words.Guard("reaches_far", "c", Purpose::kRange, [](const View& view, auto args) {
     const model::DType dtype = view.type(args[0].id).dtype;
     return dtype == model::DType::kFloat32 || dtype == model::DType::kFloat64 ||
            dtype == model::DType::kBfloat16;
   });
-  words.Guard("single", "c", [](const View& view, auto args) {
+  words.Guard("single", "c", Purpose::kRuntime, [](const View& view, auto args) {
     const model::DType dtype = view.type(args[0].id).dtype;
     return model::IsFloat(dtype) && dtype != model::DType::kFloat64;
   });
-  words.Guard("weight", "c",
+  words.Guard("weight", "c", Purpose::kCost,
               [](const View& view, auto args) { return view.data(args[0].id).weight_only; });
-  words.Guard("activation", "c", [](const View& view, auto args) {
+  words.Guard("activation", "c", Purpose::kCost, [](const View& view, auto args) {
     return !view.data(args[0].id).weight_only && !view.data(args[0].id).absent;
   });
-  words.Guard("constant", "c", [](const View& view, auto args) {
+  words.Guard("constant", "c", Purpose::kBuilding, [](const View& view, auto args) {
     return view.data(args[0].id).constant.has_value();
   });
-  words.Guard("is", "ct", [](const View& view, auto args) {
+  words.Guard("is", "ct", Purpose::kEquation, [](const View& view, auto args) {
     return IsFilledWith(view.data(args[0].id), args[1].text);
   });
-  words.Guard("same", "cc", [](const View& view, auto args) {
+  words.Guard("same", "cc", Purpose::kEquation, [](const View& view, auto args) {
     return SameType(view.type(args[0].id), view.type(args[1].id));
   });
-  words.Guard("keeps", "cc", [](const View& view, auto args) {
+  words.Guard("keeps", "cc", Purpose::kEquation, [](const View& view, auto args) {
     return KeepsShape(view.type(args[0].id), view.type(args[1].id));
   });
-  words.Guard("scalar", "cc", [](const View& view, auto args) {
+  words.Guard("scalar", "cc", Purpose::kEquation, [](const View& view, auto args) {
     const TensorType& type = view.type(args[1].id);
     return type.has_rank() && IsScalar(view.type(args[0].id), type.rank());
   });
-  words.Guard("has_rank", "ct", [](const View& view, auto args) {
+  words.Guard("has_rank", "ct", Purpose::kEquation, [](const View& view, auto args) {
     int rank;
     const TensorType& type = view.type(args[0].id);
     return absl::SimpleAtoi(args[1].text, &rank) && type.has_rank() && type.rank() == rank;
   });
-  words.Guard("along", "ot", [](const View& view, auto args) {
+  words.Guard("along", "ot", Purpose::kEquation, [](const View& view, auto args) {
     int64_t axis;
     return absl::SimpleAtoi(args[1].text, &axis) && AxisOf(view.word(args[0].op)) == axis;
   });
-  words.Guard("one_axis", "oo", [](const View& view, auto args) {
+  words.Guard("one_axis", "oo", Purpose::kEquation, [](const View& view, auto args) {
     const std::optional<int64_t> axis = AxisOf(view.word(args[0].op));
     return axis && axis == AxisOf(view.word(args[1].op));
   });
-  words.Guard("two_axes", "oo", [](const View& view, auto args) {
+  words.Guard("two_axes", "oo", Purpose::kEquation, [](const View& view, auto args) {
     const std::optional<int64_t> axis = AxisOf(view.word(args[0].op));
     const std::optional<int64_t> other = AxisOf(view.word(args[1].op));
     return axis && other && axis != other;
   });
-  words.Guard("has_elements", "c",
+  words.Guard("has_elements", "c", Purpose::kEquation,
               [](const View& view, auto args) { return HasElements(view.type(args[0].id)); });
-  words.Guard("rises", "o", [](const View& view, auto args) {
+  words.Guard("rises", "o", Purpose::kEquation, [](const View& view, auto args) {
     return view.word(args[0].op).attributes.GetFloat("alpha", 0.01) > 0;
   });
-  words.Guard("pads_zeros", "o",
+  words.Guard("pads_zeros", "o", Purpose::kEquation,
               [](const View& view, auto args) { return PadsZeros(view.word(args[0].op)); });
-  words.Guard("bounded", "c",
+  words.Guard("bounded", "c", Purpose::kRange,
               [](const View& view, auto args) { return IsBounded(view.data(args[0].id)); });
-  words.Guard("nonnegative", "c", [](const View& view, auto args) {
+  words.Guard("nonnegative", "c", Purpose::kEquation, [](const View& view, auto args) {
     return view.data(args[0].id).facts.nonnegative();
   });
-  words.Guard("never_nan", "c",
+  words.Guard("never_nan", "c", Purpose::kNonFinite,
               [](const View& view, auto args) { return view.data(args[0].id).facts.never_nan(); });
-  words.Guard("below_infinity", "c", [](const View& view, auto args) {
+  words.Guard("below_infinity", "c", Purpose::kNonFinite, [](const View& view, auto args) {
     return view.data(args[0].id).facts.values.high < ops::Interval::kInfinity;
   });
   words.Guard(
-      "made_by", "ct",
+      "made_by", "ct", Purpose::kCost,
       [](const View& view, auto args) { return view.HasOperator(args[0].id, args[1].text); },
       Words::Otherwise::kRises);
   words.Term("reshape_to", "cc", [](Terms& terms, auto args) {

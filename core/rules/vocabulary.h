@@ -4,11 +4,15 @@
 // families use are defined in vocabulary.cc. A family adds its own words through Words.
 
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "core/domain/tensor_domain.h"
 #include "core/egraph/pattern.h"
+#include "core/rules/purpose.h"
 #include "core/rules/terms.h"
 
 namespace quotient::rules {
@@ -25,17 +29,20 @@ class Words {
   using Otherwise = egraph::Guard::Otherwise;
 
   // Add a guard or a function. egraph/pattern.h explains signatures, and what changes the answer of
-  // a guard.
-  void Guard(absl::string_view name, absl::string_view signature, GuardFn holds,
+  // a guard. `purpose` is what most rules use the guard for; guard_purposes.h has the others.
+  void Guard(absl::string_view name, absl::string_view signature, Purpose purpose, GuardFn holds,
              Otherwise otherwise = Otherwise::kNothing);
   // If `build` returns an invalid class, the rule does not apply.
   void Term(absl::string_view name, absl::string_view signature, TermFn build);
 
   const egraph::Vocabulary& vocabulary() const { return vocabulary_; }
+  // Of a guard's word; nullopt if there is no such guard.
+  std::optional<Purpose> purpose(absl::string_view guard) const;
 
  private:
   TensorDomain* const domain_;
   egraph::Vocabulary vocabulary_;
+  absl::flat_hash_map<std::string, Purpose> purposes_;
 };
 
 // An operator word with attributes is written as a graph in text form has it: Concat[axis=1](..).

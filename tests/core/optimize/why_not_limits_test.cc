@@ -162,7 +162,7 @@ TEST_F(WhyNotLimitsTest, TheOriginalCannotBeLookedAtAgain) {
   const rules::Family forgetful{"forgetful", "clip-relu: Abs(?x) => ?x if known_once(?x)",
                                 [](rules::Words& words) {
                                   if (++num_built > 1) return;
-                                  words.Guard("known_once", "c",
+                                  words.Guard("known_once", "c", rules::Purpose::kCost,
                                               [](const auto&, const auto&) { return false; });
                                 },
                                 nullptr};
