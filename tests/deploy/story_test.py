@@ -69,7 +69,7 @@ class StoryTest(harness.TestCase):
         onnx.checker.check_model(onnx.load(made / "build/fast.onnx"))
 
     def test_cluster_admin(self):
-        made = self.assert_is_told("cluster_admin.sh", "cluster", "at '/replicas': value must be 1", "\ndraining\n")
+        made = self.assert_is_told("cluster_admin.sh", "cluster", "replicas is 2, and must be 1: ", "\ndraining\n")
         self.assertEqual(len(list((ROOT / "deploy/kubernetes/values").glob("*.yaml"))), len(list(made.glob("*.yaml"))))
         onnx.checker.check_model(onnx.load(made / "again/fast.onnx"))
 

@@ -19,7 +19,7 @@ REFUSED = {"port-file", "metrics-page", "no-sandbox", "help", "version"}
 
 
 class ValuesTest(unittest.TestCase):
-    """values.schema.json refuses what is wrong, and says where."""
+    """values.schema.json and templates/_checks.tpl refuse what is wrong, and say where."""
 
     # Values, and what the message names.
     WRONG = [
@@ -81,6 +81,19 @@ class ValuesTest(unittest.TestCase):
                 with self.assertRaises(helm_python.HelmError) as refused:
                     render.objects(values)
                 self.assertIn(named, str(refused.exception))
+
+    def test_what_a_schema_cannot_explain_is_refused_with_the_reason(self):
+        for values, told in [
+                ({"replicas": 2}, r"replicas is 2, and must be 1: .* SQLite on a volume that one process owns"),
+                ({"replicas": 0}, r"replicas is 0, and must be 1: "),
+                ({"image": {"tag": "latest"}}, r"image\.tag is latest, and must name a version: a restart .* update"),
+                ({"gpu": {"count": 1}}, r"gpu\.count is 1, and must be 0 with the default image\.repository.* no CUDA"),
+                ({"gpu": {"count": 17}}, r"/gpu/count': maximum: got 17, want 16"),
+                ({"data": {"kind": "ephemeral", "storageClass": "ssd"}},
+                 r"data\.storageClass is ssd, and must be empty with data\.kind ephemeral, which claims no volume")]:
+            with self.subTest(values=values), self.assertRaises(helm_python.HelmError) as refused:
+                render.objects(values)
+            self.assertRegex(str(refused.exception), told)
 
     def test_each_property_has_a_wrong_value(self):
         """A property that nothing is wrong for would be none of the schema's business."""
