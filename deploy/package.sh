@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes packages of a build: archives that run from any folder, and Debian packages.
+# Makes packages of a build: archives that run from any folder, Debian packages, and the wheel of the Python client.
 #
 #   deploy/package.sh [--build DIR] [--output DIR] [--nvidia DIR] [--quick]
 #
@@ -16,6 +16,7 @@
 #   quotient_VERSION_amd64.deb                 programs, man pages, completion, what builds and operators need
 #   libquotient-dev_VERSION_amd64.deb          the C++ client library
 #   quotient-cuda_VERSION_amd64.deb
+#   quotient_client-VERSION-py3-none-any.whl   the Python client
 #   SHA256SUMS
 #
 # The same build gives the same bytes: all times are that of the commit, or $SOURCE_DATE_EPOCH. Needs
@@ -61,6 +62,8 @@ fi
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 if [ ! -f "$build/CMakeCache.txt" ]; then fail "$build is no build"; fi
 version=$(cached CMAKE_PROJECT_VERSION)
+tools=$(dirname "$(cached QUOTIENT_PREFIX)")/package
+if [ ! -e "$tools/.complete" ]; then fail "no $tools: run deploy/setup/install.sh --with-package"; fi
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
   # Without git, as in an image, the time of a file that each change of ours touches.
   SOURCE_DATE_EPOCH=$(git -C "$repo" log -1 --format=%ct 2>/dev/null || stat -c %Y "$repo/CHANGELOG.md")
@@ -71,7 +74,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 umask 022
 
-# --- 1. What CMake installs, a folder per component; and pages that programs write themselves
+# --- 1. What CMake installs, a folder per component; and pages: those that programs write, and the guide as HTML
 
 for component in programs builds operation client cuda; do
   cmake --install "$build" --prefix "$work/$component" --component "$component" --strip >/dev/null
@@ -79,6 +82,9 @@ done
 strip --strip-unneeded "$work/programs/lib/libdnnl.so.3"
 find "$work/client/lib" -name '*.a' -exec strip --strip-debug --enable-deterministic-archives {} +
 "$here/package/pages.sh" "$work/programs" "$work/pages" "$version"
+"$here/package/dockerfile.sh" >"$work/operation/share/quotient/Dockerfile"
+"$here/package/links.py" "$work/operation/share/quotient"
+"$tools/bin/python" "$here/guide/render_pages.py" --tree "$work/operation/share/quotient" "$work/pages/share/doc/quotient/html"
 
 # --- 2. Trees of packages
 
@@ -134,7 +140,7 @@ if [ -e "$work/cuda/lib/libquotient_cuda.so" ]; then
 fi
 if [ -n "$nvidia" ]; then add_bill "$nvidia/usr" nvidia-libraries; fi
 
-# --- 3. Archives and Debian packages
+# --- 3. Archives, Debian packages and the wheel
 
 rm -rf "$work/out"
 mkdir -p "$work/out" "$output"
@@ -154,7 +160,8 @@ if [ -d "$work/$cuda_archive" ]; then
   library_folder=$(dirname "$(cached QUOTIENT_CUDA_cublasLt)") \
     "$here/package/debian.sh" quotient-cuda "$version" "$work/quotient-cuda" "$work/out" "${deb_compression[@]}"
 fi
+(cd "$repo/client/python" && HATCH_QUIET=1 "$tools/bin/python" -m hatchling build --target wheel --directory "$work/out")
 (cd "$work/out" && sha256sum -- * >SHA256SUMS)
-rm -f "$output"/*quotient*.tar.gz "$output"/*quotient*.deb "$output/SHA256SUMS"
+rm -f "$output"/*quotient*.tar.gz "$output"/*quotient*.deb "$output"/*quotient*.whl "$output/SHA256SUMS"
 mv "$work/out"/* "$output"
 ls -s --block-size=1K "$output" >&2

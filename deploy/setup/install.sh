@@ -18,6 +18,8 @@
 #   build/deps/onnxruntime       link to the one in use
 #   build/deps/tests-<digest>    virtual environment and tools of the tests
 #   build/deps/tests             link to the one in use
+#   build/deps/package-<digest>  virtual environment of deploy/package.sh
+#   build/deps/package           link to the one in use
 #   build/deps/cudnn-frontend-<digest>  headers for the CUDA plug-in, where cuDNN is found
 #   build/deps/cudnn-frontend    link to the one in use
 #   build/deps/cuda-<digest>     headers and libraries of CUDA and cuDNN, with --with-cuda
@@ -93,12 +95,20 @@ ensure() {
 
 build_prefix() { "$setup/build_prefix.sh" "$1" "$deps/.scratch"; }
 
-build_test_tools() {
-  local dir=$1
+# make_environment REQUIREMENTS DIR: makes a virtual environment with wheels of PyPI.
+make_environment() {
+  local requirements=$1 dir=$2
   rm -rf "$dir"
   "$python" -m venv "$dir"
   PIP_DISABLE_PIP_VERSION_CHECK=1 "$dir/bin/python" -m pip --quiet install --require-hashes \
-    --no-deps --only-binary :all: -r "$setup/requirements-tests.txt"
+    --no-deps --only-binary :all: -r "$requirements"
+}
+
+build_package_tools() { make_environment "$setup/requirements-package.txt" "$1"; }
+
+build_test_tools() {
+  local dir=$1
+  make_environment "$setup/requirements-tests.txt" "$dir"
   # Tests let Prometheus scrape the server. It is unpacked and not installed, because Debian's
   # package would start a Prometheus server on this machine.
   (
@@ -180,7 +190,10 @@ download_the_rest() {
     "onnxruntime-$(digest "$setup/requirements-onnxruntime.txt")" unpack_onnxruntime
   if [ -n "$with_tests" ]; then
     ensure 'tools of the tests' tests \
-      "tests-$(digest "$setup"/requirements-{tests,onnxruntime}.txt)" build_test_tools
+      "tests-$(digest "$setup"/requirements-{tests,onnxruntime,package}.txt)" build_test_tools
+  fi
+  if [ -n "$with_tests$with_package" ]; then
+    ensure 'tools of packages' package "package-$(digest "$setup/requirements-package.txt")" build_package_tools
   fi
   if [ -n "$with_cuda" ]; then
     ensure 'CUDA and cuDNN' cuda "cuda-$(digest "$setup/requirements-cuda-libraries.txt")" unpack_cuda

@@ -7,15 +7,15 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def stages():
-    """Each stage, in order: its name, what it is made from, and its instructions: (word, text), without comments
-    and continued lines."""
-    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+def stages(dockerfile=ROOT / "Dockerfile"):
+    """Each stage, in order: its name, or nothing, what it is made from, and its instructions: (word, text), without
+    comments and continued lines."""
+    text = re.sub(r"^#.*\n", "", dockerfile.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
     found = []
     for line in filter(str.strip, text.splitlines()):
         word, rest = line.split(None, 1)
         if word == "FROM":
-            base, name = rest.split(" AS ")
+            base, _, name = rest.partition(" AS ")
             found.append((name, base, []))
         elif found:
             found[-1][2].append((word, rest.strip()))

@@ -16,10 +16,12 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tempfile
 import time
 import unittest
+import zipfile
 
 import jsonschema
 import referencing
@@ -28,11 +30,9 @@ import referencing.jsonschema
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tests/e2e"), str(ROOT / "tests/lint")]
 import harness  # noqa: E402
+import image  # noqa: E402
 import models  # noqa: E402
 import pages  # noqa: E402
-
-# Pages of the package that lead to others: those are in it, too (deploy/cmake/QuotientOperation.cmake).
-GUIDES = ["guide", "kubernetes", "dashboards", "prometheus"]
 
 # What the image with CUDA has of NVIDIA.
 NVIDIA = ["nvidia-cublas", "nvidia-cuda-nvrtc", "nvidia-cudnn-cu13"]
@@ -87,6 +87,14 @@ class PackageTest(unittest.TestCase):
             run("dpkg-deb", "--extract", self.debian(name), tree)
         return tree
 
+    def unpacked_wheel(self):
+        tree = self.folder / "wheel"
+        if not tree.exists():
+            (wheel,) = self.packages.glob("*.whl")
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(tree)
+        return tree
+
     def libraries_of(self, file, env=None):
         """What the dynamic linker loads for a program: name to path."""
         lines = run("ldd", file, env=env or self.env).splitlines()
@@ -113,7 +121,8 @@ class PackageTest(unittest.TestCase):
         # Not as a part of another path. ccache gives the compiler paths from the build folder.
         places = "|".join(re.escape(str(place)) for place in (ROOT, BUILD, deps))
         place = re.compile(rf"(?<![\w.~-])({places})/|{re.escape(os.path.relpath(deps, BUILD))}/".encode())
-        for tree in [self.prefix, *(self.unpacked(path.name.partition("_")[0]) for path in self.packages.glob("*.deb"))]:
+        for tree in [self.prefix, self.unpacked_wheel(),
+                     *(self.unpacked(path.name.partition("_")[0]) for path in self.packages.glob("*.deb"))]:
             for file in (path for path in tree.rglob("*") if path.is_file()):
                 content = file.read_bytes()
                 found = place.search(gzip.decompress(content) if file.suffix == ".gz" else content)
@@ -121,7 +130,8 @@ class PackageTest(unittest.TestCase):
 
     def test_what_there_is(self):
         expected = {f"quotient-{self.version}-linux-x86_64.tar.gz", f"quotient_{self.version}_amd64.deb",
-                    f"libquotient-dev_{self.version}_amd64.deb", "SHA256SUMS"}
+                    f"libquotient-dev_{self.version}_amd64.deb",
+                    f"quotient_client-{self.version}-py3-none-any.whl", "SHA256SUMS"}
         if self.with_plugin():
             expected |= {f"quotient-cuda-{self.version}-linux-x86_64.tar.gz", f"quotient-cuda_{self.version}_amd64.deb"}
         self.assertEqual(expected, {path.name for path in self.packages.iterdir()})
@@ -290,10 +300,70 @@ class PackageTest(unittest.TestCase):
                 self.assertEqual(there, {path.relative_to(root): path.read_bytes()
                                          for path in (root / "deploy" / folder).rglob("*") if path.is_file()})
             self.assertTrue(os.access(root / "deploy/guide/stories/build_engineer.sh", os.X_OK))
+            self.assertTrue((root / "proto/quotient/v1/optimizer.proto").exists())
+
+    def test_links_of_pages_lead_to_what_is_packaged(self):
+        for root in (self.prefix / "share/quotient", self.unpacked("quotient") / "usr/share/quotient"):
             found = {str(path.relative_to(root)) for path in root.rglob("*")} | {"."}
-            for page in sorted(name for name in found if re.match(rf"deploy/({'|'.join(GUIDES)})/.*md$", name)):
+            installed = sorted(name for name in found if name.endswith(".md"))
+            self.assertGreater(len(installed), 30)
+            for page in installed:
                 prose = pages.FENCE.sub("", (root / page).read_text())
                 self.assertEqual([], list(pages.wrong_links(root, page, prose, found)))
+
+    def test_the_guide_is_there_as_html(self):
+        site = self.prefix / "share/doc/quotient/html"
+        shipped = self.unpacked("quotient") / "usr/share/doc/quotient/html"
+        self.assertEqual({file.relative_to(site): file.read_bytes() for file in site.rglob("*") if file.is_file()},
+                         {file.relative_to(shipped): file.read_bytes() for file in shipped.rglob("*") if file.is_file()})
+        for page in (self.prefix / "share/quotient/deploy/guide").rglob("*.md"):
+            self.assertTrue((site / page.relative_to(self.prefix / "share/quotient")).with_suffix(".html").exists(), page)
+        self.assertTrue((site / "index.html").exists())
+
+    def test_dead_links_become_names(self):
+        tree = self.folder / "pages"
+        (tree / "a").mkdir(parents=True)
+        (tree / "there.md").touch()
+        page = tree / "a/page.md"
+        page.write_text("[it](../there.md), [heading](#here), [web](https://example.org/x), [rules](../b/RULES.md#one),\n"
+                        "[`../b/file.h`](../b/file.h), (core/b [core/b](../core/b/README.md)), [a [b] c](../c)\n"
+                        "```\n[it](../none.md)\n```\n[gone](none.md)\n")
+        run(ROOT / "deploy/package/links.py", tree)
+        self.assertEqual("[it](../there.md), [heading](#here), [web](https://example.org/x), rules (`b/RULES.md` of the sources),\n"
+                         "`../b/file.h` (`b/file.h` of the sources), (core/b `core/b/README.md` of the sources), "
+                         "a [b] c (`c` of the sources)\n"
+                         "```\n[it](../none.md)\n```\ngone (`a/none.md` of the sources)\n", page.read_text())
+
+    def test_an_image_can_be_made_of_the_package(self):
+        """By the same instructions as that of the sources, but that the package is in the folder that docker is given."""
+        dockerfile = self.prefix / "share/quotient/Dockerfile"
+        self.assertEqual(dockerfile.read_bytes(), (self.unpacked("quotient") / "usr/share/quotient/Dockerfile").read_bytes())
+        ((name, base, made),) = image.stages(dockerfile)
+        self.assertEqual(("", dict((stage, base) for stage, base, _ in image.stages())["server"]), (name, base))
+        self.assertEqual([(word, text.replace("type=bind,from=package,source=/packages,", "type=bind,"))
+                          for word, text in image.instructions("runtime")], made)
+        self.assertNotIn("from=", str(made))
+        (glob,) = re.findall(r"/packages/(\S+)", str(made))
+        self.assertEqual([self.debian("quotient")], list(self.packages.glob(glob)))
+        hadolint = pathlib.Path(sys.executable).with_name("hadolint")
+        run(hadolint, dockerfile)
+
+    def test_the_wheel_is_the_client_of_this_build(self):
+        environment = self.folder / "environment"
+        run(sys.executable, "-m", "venv", "--without-pip", environment)
+        (wheel,) = self.packages.glob("*.whl")
+        run(sys.executable, "-m", "pip", "--python", environment / "bin/python3", "install", "--no-deps", "--no-index",
+            wheel)
+        (site,) = environment.glob("lib/python*/site-packages")
+        # What it depends on is in the environment of the tests.
+        (site / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        told = run(environment / "bin/python3", "-c",
+                   "import importlib.metadata, quotient; from quotient.v1 import optimizer_pb2; "
+                   "print(quotient.__file__, importlib.metadata.version('quotient-client'), optimizer_pb2.Job().name)",
+                   env=self.env)
+        file, version = told.split()
+        self.assertTrue(pathlib.Path(file).is_relative_to(environment), file)
+        self.assertEqual(self.version, version)
 
     def test_every_command_has_a_page(self):
         pages = self.prefix / "share/man"

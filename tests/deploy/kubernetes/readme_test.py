@@ -25,6 +25,8 @@ class ReadmeTest(harness.TestCase):
         # Where the page's paths lead: the root of the tree.
         for name in ("deploy", "Dockerfile"):
             (self.folder / name).symlink_to(policies.ROOT / name)
+        (self.folder / "packages").mkdir()
+        (self.folder / "packages/quotient_0.3.0_amd64.deb").touch()
         onnx.save(models.conv_bn_relu(2), self.folder / "model.onnx")
         self.cluster = stand_ins.Cluster(self.folder / "cluster-of-one", self.env)
         self.addCleanup(self.cluster.close)
@@ -90,7 +92,9 @@ class ReadmeTest(harness.TestCase):
                             ("helm install quotient deploy/kubernetes/chart --namespace a --create-namespace --wait",
                              "nobody has pushed quotient:"),
                             ("kubectl --namespace a exec deployment/quotient -- true", "nothing runs"),
-                            ("docker run x", "what is")]:
+                            ("docker run x", "what is"),
+                            ("docker build -t quotient deploy", "no "),
+                            ("docker build -t quotient --file Dockerfile deploy", "no package in deploy")]:
             with self.subTest(block), self.assertRaises(AssertionError) as refused:
                 self.cluster.revisions, self.cluster.namespace = [], None
                 self.run_block(block)

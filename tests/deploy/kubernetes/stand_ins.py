@@ -44,6 +44,14 @@ class Parser(argparse.ArgumentParser):
         raise Refused(message)
 
 
+def docker_parser():
+    parser = Parser(prog="docker build", allow_abbrev=False)
+    parser.add_argument("-t", required=True)
+    parser.add_argument("--file", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    return parser
+
+
 def helm_parser():
     parser = Parser(prog="helm", allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -136,12 +144,21 @@ class Cluster:
             connection.close()
 
     def docker(self, here, words, _, __):
-        if words[0] == "build" and words[1] == "-t" and (here / words[3] / "Dockerfile").exists():
-            return 0
+        if words[0] == "build":
+            return self.build(here, docker_parser().parse_args(words[1:]))
         if words[0] == "push":
             self.images.add(words[1])
             return 0
         raise Refused(f"what is {words}?")
+
+    def build(self, here, told):
+        """An image of the sources, or, if a Dockerfile is named, of the Debian package in a folder."""
+        dockerfile = here / (told.file or told.folder / "Dockerfile")
+        if not dockerfile.exists():
+            raise Refused(f"no {dockerfile}")
+        if told.file and not any((here / told.folder).glob("quotient_*_amd64.deb")):
+            raise Refused(f"no package in {told.folder}")
+        return 0
 
     def helm(self, here, words, files, _):
         told = helm_parser().parse_args(words)
