@@ -46,8 +46,8 @@ absl::Status SetPositiveTime(absl::string_view text, double* seconds) {
 }
 
 absl::Status SetPercent(absl::string_view text, double* percent) {
-  if (absl::SimpleAtod(text, percent) && *percent > 0 && *percent < 100) return absl::OkStatus();
-  return Invalid(absl::StrCat("'", Escaped(text), "' is not a number between 0 and 100"));
+  if (absl::SimpleAtod(text, percent) && *percent >= 0 && *percent < 100) return absl::OkStatus();
+  return Invalid(absl::StrCat("'", Escaped(text), "' is not a percentage from 0 to below 100"));
 }
 
 absl::Status SetText(absl::string_view text, std::string* field) {
@@ -149,7 +149,8 @@ std::vector<Option> BuildOptions() {
        .value = "PCT",
        .commands = kOptimize,
        .help = "exit code 6 with IMPROVEMENT_TOO_SMALL, and no OUT.onnx, if the result gains less, "
-               "as measured, or as predicted where no gain was measured; the reports are written",
+               "as measured, or as predicted where no gain was measured; the reports are written; "
+               "0: it need not gain",
        .apply = [](V value, S* s) { return SetPercent(value, &s->required_percent); }},
       {.name = "max-seconds",
        .value = "N",

@@ -37,6 +37,13 @@ TEST(BuildOptionsTest, AllAreRead) {
   EXPECT_EQ(s.depfile_target, "stamp");
 }
 
+TEST(BuildOptionsTest, NoImprovementIsRequiredByZero) {
+  for (const char* const zero : {"0", "0.0"}) {
+    ASSERT_OK_AND_ASSIGN(const Settings s, Parse({"--require-improvement", zero}));
+    EXPECT_EQ(s.required_percent, 0);
+  }
+}
+
 TEST(BuildOptionsTest, MistakesAreNamed) {
   const struct {
     std::vector<const char*> arguments;
@@ -45,11 +52,11 @@ TEST(BuildOptionsTest, MistakesAreNamed) {
       {{"--update-lock"}, "--update-lock needs --lock"},
       {{"--cache", "c"}, "--cache needs --lock"},
       {{"--depfile-target", "stamp"}, "--depfile-target needs --depfile"},
-      {{"--require-improvement", "0"}, "--require-improvement: '0' is not a number between"},
-      {{"--require-improvement", "-1"}, "is not a number between 0 and 100"},
-      {{"--require-improvement", "100"}, "is not a number between 0 and 100"},
-      {{"--require-improvement", "nan"}, "is not a number between 0 and 100"},
-      {{"--require-improvement", "5%"}, "is not a number between 0 and 100"},
+      {{"--require-improvement", "-1"},
+       "--require-improvement: '-1' is not a percentage from 0 to below 100"},
+      {{"--require-improvement", "100"}, "is not a percentage from 0 to below 100"},
+      {{"--require-improvement", "nan"}, "is not a percentage from 0 to below 100"},
+      {{"--require-improvement", "5%"}, "is not a percentage from 0 to below 100"},
       {{"--max-seconds", "0"}, "--max-seconds: is 0"},
   };
   for (const auto& [arguments, problem] : cases) {
