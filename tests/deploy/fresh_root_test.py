@@ -3,8 +3,8 @@ container would be used (image_in_root.py).
 
     fresh_root_test.py PACKAGES
 
-PACKAGES is the folder with the packages. Left out unless $QUOTIENT_FRESH_ROOT is set, since it needs root, debootstrap, mounts, and
-Debian's mirror, from which it takes 150 MB.
+PACKAGES is the folder with the packages. Left out unless $QUOTIENT_FRESH_ROOT is set, since it needs root, debootstrap,
+mounts, and Debian's mirror, from which it takes 150 MB.
 """
 
 import os
@@ -21,6 +21,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/e2e"))
 import harness  # noqa: E402
 import models  # noqa: E402
+
+# Runs a program in a root, which needs /proc to find the libraries beside it. The mount ends with its namespace.
+JAIL = ["unshare", "--mount", "sh", "-c", 'mount --rbind /proc "$1/proc" && exec chroot "$@"', "jail"]
 
 # Downloads are at the mercy of the mirror.
 PATIENCE_SECONDS = 10 * harness.PATIENCE_SECONDS
@@ -66,13 +69,13 @@ class FreshRootTest(unittest.TestCase):
         self.run_to_end("tar", "-xzf", archive, "-C", root / "opt")
         (prefix,) = (root / "opt").iterdir()
         shutil.copy(self.model, root / "opt/model.onnx")
-        said = self.run_to_end("chroot", root, f"/opt/{prefix.name}/bin/quotient", "optimize", "/opt/model.onnx", "-o",
+        said = self.run_to_end(*JAIL, root, f"/opt/{prefix.name}/bin/quotient", "optimize", "/opt/model.onnx", "-o",
                                "/opt/out.onnx", "--local", "--device", "model:h200", "--simulations", "50")
         self.assertIn("model:h200", said)
         onnx.checker.check_model(onnx.load(root / "opt/out.onnx"))
 
     def test_the_image_of_the_debian_package_is_used(self):
-        said = self.run_to_end(sys.executable, pathlib.Path(__file__).with_name("image_in_root.py"),
+        said = self.run_to_end("unshare", "--mount", sys.executable, pathlib.Path(__file__).with_name("image_in_root.py"),
                                self.copy_of_root("image"), PACKAGES, self.model)
         self.assertIn("the server ended with 0", said)
 

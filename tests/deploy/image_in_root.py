@@ -2,7 +2,7 @@
 """Makes an image of the Dockerfile in a root of Debian, and uses it as a container would be used: for machines
 without an engine. Needs root, and a root such as `debootstrap --variant=minbase bookworm ROOT` makes.
 
-    image_in_root.py ROOT PACKAGES MODEL.onnx [--cuda DEPS NVIDIA]
+    unshare --mount tests/deploy/image_in_root.py ROOT PACKAGES MODEL.onnx [--cuda DEPS NVIDIA]
 
 PACKAGES is the output of deploy/package.sh. With --cuda the image is the one with CUDA: DEPS is build/deps after
 deploy/setup/install.sh --with-cuda, NVIDIA what deploy/package.sh --nvidia has written. ROOT is changed. Then the server runs as the image's user with the
