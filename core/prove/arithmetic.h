@@ -10,6 +10,7 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/model/dtype.h"
 #include "core/model/tensor.h"
+#include "core/prove/conditioning.h"
 #include "core/prove/equations.h"
 #include "core/prove/operation.h"
 
@@ -19,7 +20,7 @@ namespace quotient::prove {
 template <typename Value>
 struct OperandOf {
   const Value* value = nullptr;
-  model::DType dtype = model::DType::kUndefined;
+  model::DType dtype = model::DType::kUndefined;  // That the model declares.
 };
 
 // Elements of a prime field: nothing is rounded.
@@ -37,33 +38,50 @@ class FieldArithmetic {
                                           const std::vector<Operand>& operands,
                                           Agreement& agreement);
   static const Ints& DimsOf(const Value& value) { return value.dims; }
-  // How far they are apart, relative to the largest element: 0 or infinity.
-  static double Error(const Value& a, const Value& b);
+  // How far they are apart: 0 or infinity.
+  static double Error(const Value& a, const Value& b, const Sensitivity&);
   // From which error on values differ.
-  static double Tolerance(const Value&) { return 0; }
+  static double Tolerance(model::DType) { return 0; }
   // Whether it is worth comparing.
-  static bool SaysSomething(const Value& value) { return !value.elements.empty(); }
+  static bool SaysSomething(const Value& value, const Sensitivity&) {
+    return !value.elements.empty();
+  }
   // An element of the field may lack a value (1 / 0) where the number that it stands for has one.
   static constexpr bool kFailsOnlyAsModelsDo = false;
+  static constexpr bool kRounds = false;
 };
 
-// Numbers of the operators' own types. As FieldArithmetic.
+// Double, whatever float type the model declares, as FieldArithmetic. A cast to a narrower float
+// rounds, and so do the operators that compute in float32 by definition: these are named in the
+// agreement. A graph that casts from or to a 16-bit float is evaluated in the types that it
+// declares: what was rounded once has to be rounded by both sides.
 class FloatArithmetic {
  public:
   using Value = model::Tensor;
   using Operand = OperandOf<Value>;
 
-  static absl::StatusOr<Value> OfConstant(const model::Tensor& tensor) { return tensor; }
-  static Value OfInput(const model::TensorType& type, Rng& rng);
-  static absl::StatusOr<Value> OfOperator(const domain::OpWord& word,
-                                          const std::vector<Operand>& operands, Agreement&);
+  FloatArithmetic(const model::Graph& bound, Point point);
+
+  absl::StatusOr<Value> OfConstant(const model::Tensor& tensor) const;
+  Value OfInput(const model::TensorType& type, Rng& rng) const;
+  absl::StatusOr<Value> OfOperator(const domain::OpWord& word, const std::vector<Operand>& operands,
+                                   Agreement& agreement) const;
   static const Ints& DimsOf(const Value& value) { return value.dims(); }
-  // NaN agrees with NaN alone.
-  static double Error(const Value& a, const Value& b);
-  // A wrong rule is off by far more.
-  static double Tolerance(const Value& value);
-  static bool SaysSomething(const Value& value);
+  // NaN agrees with NaN alone. Relative to the element or its sensitivity; in the types that the
+  // model declares, relative to the largest element.
+  double Error(const Value& a, const Value& b, const Sensitivity& sensitivity) const;
+  // Of values of a type that the model declares. In double, four roundings of a constant.
+  double Tolerance(model::DType declared) const;
+  static bool SaysSomething(const Value& value, const Sensitivity& sensitivity);
   static constexpr bool kFailsOnlyAsModelsDo = true;
+  static constexpr bool kRounds = true;
+
+  // How often the sensitivity of values is sampled.
+  int perturbations() const { return in_declared_types_ ? 0 : point_.perturbations; }
+
+ private:
+  Point point_;
+  bool in_declared_types_;
 };
 
 }  // namespace quotient::prove

@@ -4,18 +4,18 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/base/counted.h"
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
-#include "core/domain/tensor_egraph.h"
 #include "core/model/text.h"
-#include "core/prove/equations.h"
-#include "core/prove/idle_indices.h"
+#include "core/prove/comparison.h"
 #include "core/prove/near_misses.h"
 #include "core/prove/symbols.h"
 #include "core/prove/variation.h"
@@ -25,87 +25,22 @@ namespace {
 
 // Most variations of a graph are no graphs, or none in which the rule applies.
 constexpr int kTriesPerInstance = 30;
-constexpr size_t kMostMatches = 100;
 constexpr int64_t kMostPrinted = 64;  // Elements of a constant in a counterexample.
-
-class Matches final : public egraph::MatchSink {
- public:
-  bool Add(egraph::Match match) override {
-    matches.push_back(std::move(match));
-    return matches.size() < kMostMatches;
-  }
-  std::vector<egraph::Match> matches;
-};
-
-absl::StatusOr<Matches> MatchesOf(const egraph::Rule& rule, egraph::EGraph& graph) {
-  QUOTIENT_RETURN_IF_ERROR(graph.Rebuild());
-  Matches found;
-  rule.Search(graph, found);
-  return found;
-}
-
-// Applies all matches. Returns whether the e-graph changed.
-absl::StatusOr<bool> Apply(const egraph::Rule& rule, const Matches& found, egraph::EGraph& graph) {
-  bool changed = false;
-  for (const egraph::Match& match : found.matches) {
-    QUOTIENT_ASSIGN_OR_RETURN(const bool one, rule.Apply(graph, match, /*origin=*/1));
-    changed |= one;
-  }
-  QUOTIENT_RETURN_IF_ERROR(graph.Rebuild());
-  return changed;
-}
 
 void Refute(const std::string& why, const model::Graph& graph, Certificate& certificate) {
   if (!certificate.counterexample.empty()) return;
   certificate.counterexample = absl::StrCat(why, "\n", model::PrintGraph(graph, kMostPrinted));
 }
 
-// What was found in one graph with the sizes of `bound`.
-struct Comparison {
-  const model::Graph* bound;
-  Agreement exact;
-  Agreement floats;
-};
-
-// One rule in one graph.
-struct Attempt {
-  const RuleMaker& make_rule;
-  const model::Graph& graph;
-  std::span<const model::Graph> bound;  // The graph with every symbol bound, in some ways.
-  uint64_t seed;                        // Of the inputs.
-};
-
-// Applies the rule in the graph. Returns what was found for each way to bind its symbols that has
-// no idle indices; nothing if the rule did not change the e-graph, or made unequal types equal,
-// which refutes it.
-absl::StatusOr<std::vector<Comparison>> Compare(const Attempt& attempt, Certificate& certificate) {
-  const auto& [make_rule, graph, bound, seed] = attempt;
-  QUOTIENT_ASSIGN_OR_RETURN(domain::TensorEGraph tensors, domain::FromGraph(graph, bound[0]));
-  QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const egraph::Rule> rule,
-                            make_rule(tensors.domain.get()));
-  QUOTIENT_ASSIGN_OR_RETURN(const Matches found, MatchesOf(*rule, *tensors.egraph));
+// Compares, and counts what came of it. A rule that made unequal types equal is refuted.
+absl::StatusOr<std::vector<Comparison>> Try(const Attempt& attempt, Certificate& certificate) {
+  QUOTIENT_ASSIGN_OR_RETURN(Outcome outcome, Compare(attempt));
   ++certificate.tried;
-  if (found.matches.empty()) return std::vector<Comparison>();
-  std::vector<std::unique_ptr<Equations>> exact;
-  std::vector<std::unique_ptr<Equations>> floats;
-  for (const model::Graph& sizes : bound) {
-    exact.push_back(EquationsInField(tensors, sizes, seed));
-    floats.push_back(EquationsInFloats(tensors, sizes, seed));
-  }
-  ++certificate.matched;
-  const absl::StatusOr<bool> changed = Apply(*rule, found, *tensors.egraph);
-  std::vector<Comparison> comparisons;
-  if (tensors.domain->refused_unions() > 0) {
-    Refute("the sides have different types", graph, certificate);
-    return comparisons;
-  }
-  QUOTIENT_RETURN_IF_ERROR(changed.status());
-  certificate.changed += *changed;
-  for (size_t i = 0; *changed && i < bound.size(); ++i) {
-    if (HasIdleIndices(bound[i])) continue;
-    comparisons.push_back({&bound[i], exact[i]->Check(), floats[i]->Check()});
-  }
-  return comparisons;
+  certificate.matched += outcome.matched;
+  certificate.changed += outcome.changed;
+  certificate.numbers.merge(outcome.numbers);
+  if (outcome.types_differ) Refute("the sides have different types", attempt.graph, certificate);
+  return std::move(outcome.comparisons);
 }
 
 void Note(const Comparison& comparison, Certificate& certificate) {
@@ -113,35 +48,13 @@ void Note(const Comparison& comparison, Certificate& certificate) {
   certificate.equations += floats.compared;
   certificate.largest_error = std::max(certificate.largest_error, floats.largest_error);
   certificate.functions.insert(exact.functions.begin(), exact.functions.end());
+  certificate.rounding.insert(floats.rounding.begin(), floats.rounding.end());
   if (!exact.undefined.empty()) certificate.why_undefined = exact.undefined;
   if (!exact.difference.empty()) {
     certificate.why_not_exact = absl::StrCat("differs: ", exact.difference);
   } else if (!exact.gap.empty()) {
     certificate.why_not_exact = exact.gap;
   }
-}
-
-bool AgreesExactly(const Comparison& comparison) {
-  const Agreement& exact = comparison.exact;
-  return exact.difference.empty() && exact.gap.empty() && exact.undefined.empty() &&
-         exact.compared > 0;
-}
-
-// Whether what differs in floats is rounding alone, as where two values nearly cancel: both sides
-// are the same in the field, the difference is finite, and the floats of other inputs agree.
-absl::StatusOr<bool> IsRounding(const Attempt& attempt, const Comparison& comparison) {
-  if (!AgreesExactly(comparison) || !std::isfinite(comparison.floats.distance)) return false;
-  constexpr uint64_t kMostTries = 4;
-  Attempt again = attempt;
-  for (uint64_t i = 0; i < kMostTries; ++i) {
-    ++again.seed;
-    Certificate ignored;
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> others, Compare(again, ignored));
-    const auto other = std::ranges::find(others, comparison.bound, &Comparison::bound);
-    if (other == others.end()) return false;
-    if (other->floats.difference.empty() && other->floats.compared > 0) return true;
-  }
-  return false;
 }
 
 // Refutes the rule if both sides differ in floats, unless by rounding. `where` says in which sizes.
@@ -151,16 +64,19 @@ absl::Status NoteDifference(const Attempt& attempt, const Comparison& comparison
   if (difference.empty()) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const bool is_rounding, IsRounding(attempt, comparison));
   if (is_rounding) return absl::OkStatus();
-  Refute(absl::StrCat("differs", where, ": ", difference), attempt.graph, certificate);
+  std::string why = absl::StrCat("differs", where, ": ", difference);
+  if (std::isfinite(comparison.floats.distance)) {
+    absl::StrAppendFormat(&why, " (by %.0e)", comparison.floats.distance);
+  }
+  Refute(why, attempt.graph, certificate);
   return absl::OkStatus();
 }
 
 // Returns whether the rule changed the e-graph of the graph, all of whose types are static.
 absl::StatusOr<bool> TryWithNumbers(const RuleMaker& make_rule, const model::Graph& graph,
                                     uint64_t seed, Certificate& certificate) {
-  const Attempt attempt = {make_rule, graph, std::span(&graph, 1), seed};
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
-                            Compare(attempt, certificate));
+  const Attempt attempt = {make_rule, graph, std::span(&graph, 1), seed, certificate.numbers};
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons, Try(attempt, certificate));
   if (comparisons.empty()) return false;
   const Comparison& comparison = comparisons[0];
   QUOTIENT_RETURN_IF_ERROR(NoteDifference(attempt, comparison, "", certificate));
@@ -187,9 +103,8 @@ std::string SizesOf(const model::Graph& graph) {
 
 absl::Status TryWithSymbols(const RuleMaker& make_rule, const SymbolicGraph& symbolic,
                             uint64_t seed, Certificate& certificate) {
-  const Attempt attempt = {make_rule, symbolic.graph, symbolic.bound, seed};
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
-                            Compare(attempt, certificate));
+  const Attempt attempt = {make_rule, symbolic.graph, symbolic.bound, seed, certificate.numbers};
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons, Try(attempt, certificate));
   for (const Comparison& comparison : comparisons) {
     const std::string where = absl::StrCat(" for", SizesOf(*comparison.bound));
     QUOTIENT_RETURN_IF_ERROR(NoteDifference(attempt, comparison, where, certificate));
@@ -235,8 +150,25 @@ std::string WhyNumeric(const Certificate& certificate) {
     absl::StrAppend(&why, " and ", certificate.symbolic - certificate.symbolic_exact, " of ",
                     certificate.symbolic, " with symbols");
   }
-  if (certificate.functions.empty()) return why;
-  return absl::StrCat(why, "; left open: ", absl::StrJoin(certificate.functions, " "));
+  if (!certificate.functions.empty()) {
+    absl::StrAppend(&why, "; left open: ", absl::StrJoin(certificate.functions, " "));
+  }
+  absl::StrAppendFormat(&why, "; in floats apart by %.0e at most", certificate.largest_error);
+  if (certificate.rounding.empty()) return why;
+  return absl::StrCat(why, ", not in double: ", absl::StrJoin(certificate.rounding, " "));
+}
+
+// To 1, 2, 3 or 5 times a power of ten, and to the rounding of double at least, so that other
+// machines, whose functions may differ in the last digits, record the same.
+double RoundedUp(double error) {
+  if (error == 0) return 0;
+  constexpr double kRoundingOfDouble = 1e-12;
+  if (error <= kRoundingOfDouble) return kRoundingOfDouble;
+  const double power = std::pow(10, std::floor(std::log10(error)));
+  for (const double digit : {1, 2, 3, 5}) {
+    if (error <= digit * power) return digit * power;
+  }
+  return 10 * power;
 }
 
 // Returns the graphs in which the rule applied.
@@ -338,6 +270,7 @@ absl::StatusOr<Certificate> Certify(const RuleMaker& rule, std::span<const model
   QUOTIENT_RETURN_IF_ERROR(
       CertifyWithSymbols(rule, applied, with_symbols, trials.symbolic, rng, certificate));
   certificate.tier = TierOf(certificate);
+  certificate.largest_error = RoundedUp(certificate.largest_error);
   if (certificate.tier == Tier::kNotApplied) {
     QUOTIENT_ASSIGN_OR_RETURN(certificate.why_not_applied,
                               WhyNotApplied(rule, graphs, certificate));

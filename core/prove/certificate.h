@@ -23,7 +23,8 @@ enum class Tier {
   // Max and Min for any total order of the numbers.
   kExactForAnyFunction,
   // The sides of some instance differ in the field, because the rule relies on what a function is,
-  // or an operator has no definition there. Both sides agree in floats.
+  // or an operator has no definition there. Both sides agree in floats (equations.h), up to the
+  // rounding of a few constants of the type that the model declares.
   kNumeric,
   // Both sides differ in floats, and not by rounding alone, or have different types.
   kRefuted,
@@ -49,16 +50,20 @@ struct Certificate {
   int changed = 0;                  // Those of them that it changed.
   int64_t equations = 0;            // Agreement::compared, in floats, of all instances.
   std::set<std::string> functions;  // Those that were left open.
-  double largest_error = 0;         // In floats, relative to the largest element.
-  std::string why_not_exact;        // Of an instance that did not agree in the field.
-  std::string why_undefined;        // Of an instance that has no value to compare, if any.
-  std::string why_not_applied;      // If it did not apply.
-  std::string counterexample;       // If refuted: what differs, and the graph as text.
+  // Agreement::largest_error of all instances, rounded up to a digit or so. 1e-12 is the rounding
+  // of double alone, 0 not even that.
+  double largest_error = 0;
+  std::set<std::string> rounding;  // Operators that were not evaluated in double.
+  std::set<double> numbers;        // Where what the rule added may have bounds (point.h).
+  std::string why_not_exact;       // Of an instance that did not agree in the field.
+  std::string why_undefined;       // Of an instance that has no value to compare, if any.
+  std::string why_not_applied;     // If it did not apply.
+  std::string counterexample;      // If refuted: what differs, and the graph as text.
 };
 
 // One line that says what kept the rule from a higher tier, and in how many instances: the operator
-// or guard, and the functions that were left open. The first line of the counterexample if it is
-// refuted; empty if it is exact.
+// or guard, the functions that were left open, and how far the sides are apart in floats. The first
+// line of the counterexample if it is refuted; empty if it is exact.
 std::string WhyNotHigher(const Certificate& certificate);
 
 // Makes a rule for a domain, which it may borrow.

@@ -28,12 +28,14 @@ class EquationsIn final : public Equations {
   using Value = typename Arithmetic::Value;
   using Operand = typename Arithmetic::Operand;
 
-  EquationsIn(const TensorEGraph& tensors, const model::Graph& bound, uint64_t seed)
-      : tensors_(tensors), graph_(*tensors.egraph), rng_(seed) {
+  EquationsIn(const TensorEGraph& tensors, const model::Graph& bound, Arithmetic arithmetic,
+              uint64_t seed)
+      : tensors_(tensors), graph_(*tensors.egraph), arithmetic_(std::move(arithmetic)), rng_(seed) {
     for (const model::ValueId input : bound.inputs) {
       input_types_.push_back(bound.value(input).type);
     }
     ComputeAll();
+    if constexpr (Arithmetic::kRounds) SampleSensitivity();
     before_ = std::exchange(agreement_, {});
     num_before_ = values_.size();
     for (uint32_t i = 0; i < num_before_; ++i) {
@@ -45,7 +47,10 @@ class EquationsIn final : public Equations {
   Agreement Check() override {
     agreement_ = {};
     agreement_.functions = before_.functions;
-    values_.resize(graph_.class_bound());  // A new class may have taken in an old one.
+    agreement_.rounding = before_.rounding;
+    // A new class may have taken in an old one.
+    values_.resize(graph_.class_bound());
+    sensitivities_.resize(graph_.class_bound());
     JoinMerged();
     ComputeAll();
     NoteWhatFails();
@@ -61,8 +66,9 @@ class EquationsIn final : public Equations {
       const ClassId cls = graph_.Find(ClassId(i));
       if (cls == ClassId(i) || !values_[i]) continue;
       std::optional<Value>& kept = values_[cls.value()];
+      JoinSensitivity(sensitivities_[i], sensitivities_[cls.value()]);
       if (kept.has_value()) {
-        Compare(*kept, *values_[i], [&] {
+        Compare(cls, *values_[i], [&] {
           return absl::StrCat(NameOf(cls), " and ", NameOf(ClassId(i)), " became equal");
         });
       } else {
@@ -154,6 +160,7 @@ class EquationsIn final : public Equations {
   // Computes every e-node whose children have values, until nothing changes.
   void ComputeAll() {
     values_.resize(graph_.class_bound());
+    sensitivities_.resize(graph_.class_bound());
     done_.resize(graph_.enode_bound(), false);
     for (bool progress = true; progress;) {
       progress = false;
@@ -165,19 +172,27 @@ class EquationsIn final : public Equations {
     }
   }
 
-  // Returns whether the e-node was done now.
-  bool Compute(ClassId cls, ENodeId enode) {
+  // Nullopt if an operand has no value among `values`, which are by ClassId.
+  std::optional<std::vector<Operand>> OperandsOf(
+      ENodeId enode, const std::vector<std::optional<Value>>& values) const {
     std::vector<Operand> operands;
     for (const ClassId child : graph_.node(enode).children) {
-      const std::optional<Value>& value = values_[graph_.Find(child).value()];
+      const std::optional<Value>& value = values[graph_.Find(child).value()];
       const domain::ClassData& data = tensors_.domain->data(graph_, child);
-      if (!data.absent && !value) return false;
+      if (!data.absent && !value) return std::nullopt;
       operands.push_back(data.absent ? Operand() : Operand{&*value, data.type.dtype});
     }
+    return operands;
+  }
+
+  // Returns whether the e-node was done now.
+  bool Compute(ClassId cls, ENodeId enode) {
+    const std::optional<std::vector<Operand>> operands = OperandsOf(enode, values_);
+    if (!operands) return false;
     done_[enode.value()] = true;
     const OpWord& word = tensors_.domain->word(graph_.node(enode).op);
     if (word.sort == OpWord::Sort::kAbsent) return true;
-    const absl::StatusOr<Value> value = ValueOf(word, operands);
+    const absl::StatusOr<Value> value = ValueOf(word, *operands);
     if (!value.ok()) {
       const bool by_rule = graph_.origin(enode) != egraph::kInputOrigin;
       if (by_rule && !absl::IsUnimplemented(value.status())) {
@@ -193,28 +208,70 @@ class EquationsIn final : public Equations {
       kept = *value;
       return true;
     }
-    Compare(*kept, *value, [&] { return Text(enode); });
+    Compare(cls, *value, [&] { return Text(enode); });
     return true;
+  }
+
+  // Before anything was rewritten, so each class is one value.
+  void SampleSensitivity() {
+    for (int i = 0; i < arithmetic_.perturbations(); ++i) {
+      const std::vector<std::optional<Value>> perturbed = PerturbedValues();
+      for (size_t cls = 0; cls < values_.size(); ++cls) {
+        if (!values_[cls] || !perturbed[cls]) continue;
+        NoteSensitivity(*values_[cls], *perturbed[cls], sensitivities_[cls]);
+      }
+    }
+  }
+
+  // The values of all classes if every input and every result is perturbed.
+  std::vector<std::optional<Value>> PerturbedValues() {
+    std::vector<std::optional<Value>> perturbed(values_.size());
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const ClassId cls : graph_.classes()) {
+        for (const ENodeId enode : graph_.nodes(cls)) {
+          if (perturbed[cls.value()] || !values_[cls.value()]) break;
+          perturbed[cls.value()] = PerturbedValue(cls, enode, perturbed);
+          progress |= perturbed[cls.value()].has_value();
+        }
+      }
+    }
+    return perturbed;
+  }
+
+  std::optional<Value> PerturbedValue(ClassId cls, ENodeId enode,
+                                      const std::vector<std::optional<Value>>& perturbed) {
+    const OpWord& word = tensors_.domain->word(graph_.node(enode).op);
+    if (word.sort == OpWord::Sort::kConstant) return values_[cls.value()];
+    if (word.sort == OpWord::Sort::kInput) return Perturbed(*values_[cls.value()], rng_);
+    const std::optional<std::vector<Operand>> operands = OperandsOf(enode, perturbed);
+    if (!operands) return std::nullopt;
+    const absl::StatusOr<Value> value = ValueOf(word, *operands);
+    if (!value.ok()) return std::nullopt;
+    return Perturbed(*value, rng_);
   }
 
   absl::StatusOr<Value> ValueOf(const OpWord& word, const std::vector<Operand>& operands) {
     switch (word.sort) {
       case OpWord::Sort::kConstant:
-        return Arithmetic::OfConstant(*word.constant);
+        return arithmetic_.OfConstant(*word.constant);
       case OpWord::Sort::kInput:
-        return Arithmetic::OfInput(input_types_[word.index], rng_);
+        return arithmetic_.OfInput(input_types_[word.index], rng_);
       case OpWord::Sort::kOperator:
-        return Arithmetic::OfOperator(word, operands, agreement_);
+        return arithmetic_.OfOperator(word, operands, agreement_);
       default:
         return absl::UnimplementedError(absl::StrCat(word.name, " is opaque"));
     }
   }
 
+  // With the value of the class.
   template <typename What>
-  void Compare(const Value& a, const Value& b, const What& what) {
-    agreement_.compared += Arithmetic::SaysSomething(a);
-    const double error = Arithmetic::Error(a, b);
-    if (error <= Arithmetic::Tolerance(a)) {
+  void Compare(ClassId cls, const Value& other, const What& what) {
+    const Value& kept = *values_[cls.value()];
+    const Sensitivity& sensitivity = sensitivities_[cls.value()];
+    agreement_.compared += Arithmetic::SaysSomething(kept, sensitivity);
+    const double error = arithmetic_.Error(kept, other, sensitivity);
+    if (error <= arithmetic_.Tolerance(tensors_.domain->data(graph_, cls).type.dtype)) {
       agreement_.largest_error = std::max(agreement_.largest_error, error);
     } else if (agreement_.difference.empty()) {
       agreement_.difference = what();
@@ -244,8 +301,10 @@ class EquationsIn final : public Equations {
 
   const TensorEGraph& tensors_;
   const egraph::EGraph& graph_;
+  const Arithmetic arithmetic_;
   Rng rng_;
   std::vector<std::optional<Value>> values_;  // By ClassId.
+  std::vector<Sensitivity> sensitivities_;    // By ClassId; empty if nothing is rounded.
   std::vector<bool> done_;                    // By ENodeId.
   std::map<ENodeId, std::string> failed_;     // Those that rules added, with what is wrong.
   std::vector<model::TensorType> input_types_;
@@ -262,12 +321,14 @@ class EquationsIn final : public Equations {
 
 std::unique_ptr<Equations> EquationsInField(const TensorEGraph& tensors, const model::Graph& bound,
                                             uint64_t seed) {
-  return std::make_unique<EquationsIn<FieldArithmetic>>(tensors, bound, seed);
+  return std::make_unique<EquationsIn<FieldArithmetic>>(tensors, bound, FieldArithmetic(), seed);
 }
 
 std::unique_ptr<Equations> EquationsInFloats(const TensorEGraph& tensors, const model::Graph& bound,
-                                             uint64_t seed) {
-  return std::make_unique<EquationsIn<FloatArithmetic>>(tensors, bound, seed);
+                                             Point point) {
+  const uint64_t seed = point.seed;
+  return std::make_unique<EquationsIn<FloatArithmetic>>(
+      tensors, bound, FloatArithmetic(bound, std::move(point)), seed);
 }
 
 }  // namespace quotient::prove

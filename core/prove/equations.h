@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/domain/tensor_egraph.h"
+#include "core/prove/point.h"
 
 namespace quotient::prove {
 
@@ -19,8 +20,8 @@ struct Agreement {
   // The first e-node, or pair of values, that differs, e-node that fails, or class whose type is
   // not that of its value; empty if there is none.
   std::string difference;
-  // How far these values are apart, relative to the largest element: infinite if it is no matter of
-  // rounding, as with NaN on one side, or where something fails.
+  // How far these values are apart, as largest_error: infinite if it is no matter of rounding, as
+  // with NaN on one side, or where something fails.
   double distance = std::numeric_limits<double>::infinity();
   // An operator without a definition that kept something from being compared that rules added or
   // made equal; empty if there is none.
@@ -32,7 +33,9 @@ struct Agreement {
   // Values that say nothing do not count: those without elements, or with nothing but NaN.
   int64_t compared = 0;
   std::set<std::string> functions;  // Those on either side that were left open, see operation.h.
-  double largest_error = 0;         // Relative to the largest element; 0 if exact.
+  std::set<std::string> rounding;   // Operators that were not evaluated in double, in floats.
+  // Of what agrees, relative to an element or to what cancels in it (conditioning.h); 0 if exact.
+  double largest_error = 0;
 };
 
 // For one e-graph.
@@ -46,12 +49,13 @@ class Equations {
 // Take the values of all classes of an e-graph in which nothing has been rewritten, for random
 // inputs of the sizes that they have in `bound`: the graph of the e-graph itself if its types are
 // static, or the same graph with every symbol bound. Borrow the e-graph. In the first, numbers are
-// field elements and nothing is rounded; in the second they are floats, of the operators' own
-// types, and values agree up to what rounding may do, relative to the largest element. The second
-// also finds e-nodes that fail: a rule may add none for sizes at which the original runs.
+// field elements and nothing is rounded; in the second they are doubles, whatever float type the
+// model declares (FloatArithmetic names the exceptions), and values agree up to the rounding of
+// constants of that type. The second also finds e-nodes that fail: a rule may add none for sizes at
+// which the original runs.
 std::unique_ptr<Equations> EquationsInField(const domain::TensorEGraph& tensors,
                                             const model::Graph& bound, uint64_t seed);
 std::unique_ptr<Equations> EquationsInFloats(const domain::TensorEGraph& tensors,
-                                             const model::Graph& bound, uint64_t seed);
+                                             const model::Graph& bound, Point point);
 
 }  // namespace quotient::prove

@@ -129,6 +129,8 @@ absl::StatusOr<FieldTensor> FieldArithmetic::OfOperator(const OpWord& word,
                    agreement.functions, call.types});
 }
 
-double FieldArithmetic::Error(const Value& a, const Value& b) { return a == b ? 0 : INFINITY; }
+double FieldArithmetic::Error(const Value& a, const Value& b, const Sensitivity&) {
+  return a == b ? 0 : INFINITY;
+}
 
 }  // namespace quotient::prove

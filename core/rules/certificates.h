@@ -19,7 +19,7 @@ struct RecordedCertificate {
   int exact = 0;      // Those of them that agreed in the prime field.
   int symbolic = 0;   // Graphs with symbols, each for several sizes.
   int64_t equations = 0;
-  double largest_error = 0;  // In floats, relative to the largest element.
+  double largest_error = 0;  // In double, as prove::Certificate has it.
   // The functions that were left open, or why the rule is not exact.
   std::string note;
 };

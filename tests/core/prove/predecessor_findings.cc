@@ -78,7 +78,7 @@ absl::StatusOr<Comparison> Compare(const model::Graph& both, uint64_t seed) {
   }
   QUOTIENT_ASSIGN_OR_RETURN(TensorEGraph tensors, domain::FromGraph(both, both));
   const auto exact = EquationsInField(tensors, both, seed);
-  const auto floats = EquationsInFloats(tensors, both, seed);
+  const auto floats = EquationsInFloats(tensors, both, {.seed = seed});
   bool same_term = true;
   for (size_t i = 0; i < count; ++i) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool joined,

@@ -34,12 +34,12 @@ constexpr char kUsage[] =
 
 check applies each rule, or those named, in the graphs of tests/core/rules/cases and in random
 variations of them: other shapes, windows and orders of axes. Both sides are compared as elements of a
-prime field, where nothing is rounded, and as floats. It does the same in graphs whose sizes are symbols,
-each for several sizes. A line per rule: its tier, the graphs with numbers in which it applied and how
-many of them agreed exactly, the graphs with symbols, the e-nodes compared, the largest error in floats,
-and the functions that were left open, or what kept it from a higher tier: the operator, the graphs that
-are not exact, the guards that refuse. Below a rule that is refuted is the graph in which both sides
-differ. The status is 1 if a rule is refuted or does not apply.
+prime field, where nothing is rounded, and in double at several points. It does the same in graphs whose
+sizes are symbols, each for several sizes. A line per rule: its tier, the graphs with numbers in which
+it applied and how many of them agreed exactly, the graphs with symbols, the e-nodes compared, the
+largest error in double, and the functions that were left open, or what kept it from a higher tier: the
+operator, the graphs that are not exact, the guards that refuse. Below a rule that is refuted is the
+graph in which both sides differ. The status is 1 if a rule is refuted or does not apply.
 
 With --rules it checks the rules of FILE, in the form of core/egraph/pattern.h, with the guards and
 functions of all families of core/rules. Graphs are drawn from their left sides, and are those of our own
