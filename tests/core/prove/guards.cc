@@ -1,23 +1,31 @@
 #include "tests/core/prove/guards.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/counted.h"
+#include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/egraph/pattern.h"
 #include "core/egraph/pattern_text.h"
 #include "core/prove/certificate.h"
 #include "core/rules/family.h"
+#include "core/rules/guard_notes.h"
 #include "core/rules/rule_set.h"
 #include "core/rules/vocabulary.h"
 #include "tests/core/prove/apart.h"
+#include "tests/core/prove/guard_numbers.h"
+#include "tests/core/prove/guard_pool.h"
 #include "tests/core/rules/rule_cases.h"
 #include "tests/core/rules/soundness.h"
 
@@ -26,25 +34,10 @@ namespace {
 
 // What the answer of the process that tries a rule begins with.
 constexpr char kRefuted[] = "refuted: ";
+constexpr char kSomeNumbers[] = "for some numbers: ";
 constexpr char kNotRefuted[] = "not refuted: ";
 constexpr char kNotTried[] = "not tried: ";
 constexpr char kFailed[] = "failed: ";
-
-class CountingSink final : public egraph::MatchSink {
- public:
-  bool Add(egraph::Match) override { return ++count_ < kMost; }
-  int count() const { return count_; }
-
- private:
-  static constexpr int kMost = 100;
-  int count_ = 0;
-};
-
-int CountMatches(const egraph::Rule& rule, const egraph::EGraph& graph) {
-  CountingSink sink;
-  rule.Search(graph, sink);
-  return sink.count();
-}
 
 // How often a rule was searched for in a graph that has a match without its guard, and in one of
 // which the guard refuses a match.
@@ -80,19 +73,35 @@ class Unguarded final : public egraph::Rule {
   Searches& searches_;
 };
 
-RuleMaker MakerOf(const GuardedRule& guarded, Searches* searches) {
+void AddWordsOf(size_t family, rules::Words& words) {
+  rules::AddCommonWords(words);
+  const auto add_words = rules::AllFamilies()[family].add_words;
+  if (add_words != nullptr) add_words(words);
+}
+
+// Makes the only rule of a text with the words of a family.
+absl::StatusOr<std::unique_ptr<egraph::Rule>> RuleOf(const std::string& text, size_t family,
+                                                     domain::TensorDomain* domain) {
+  domain->LimitOpset(rules::kNewestOpset);
+  rules::Words words(domain);
+  AddWordsOf(family, words);
+  QUOTIENT_ASSIGN_OR_RETURN(rules::RuleList made, egraph::CompileRules(text, words.vocabulary()));
+  return std::move(made[0]);
+}
+
+RuleMaker MakerOf(const std::string& text, size_t family) {
+  return [&text, family](
+             domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
+    return RuleOf(text, family, domain);
+  };
+}
+
+RuleMaker UnguardedMaker(const GuardedRule& guarded, Searches* searches) {
   return [&guarded, searches](
              domain::TensorDomain* domain) -> absl::StatusOr<std::shared_ptr<const egraph::Rule>> {
-    domain->LimitOpset(rules::kNewestOpset);
-    rules::Words words(domain);
-    rules::AddCommonWords(words);
-    const rules::Family& family = rules::AllFamilies()[guarded.family];
-    if (family.add_words != nullptr) family.add_words(words);
-    QUOTIENT_ASSIGN_OR_RETURN(rules::RuleList with,
-                              egraph::CompileRules(guarded.text, words.vocabulary()));
-    QUOTIENT_ASSIGN_OR_RETURN(rules::RuleList without,
-                              egraph::CompileRules(guarded.without, words.vocabulary()));
-    return std::make_shared<const Unguarded>(std::move(with[0]), std::move(without[0]), searches);
+    QUOTIENT_ASSIGN_OR_RETURN(auto with, RuleOf(guarded.text, guarded.family, domain));
+    QUOTIENT_ASSIGN_OR_RETURN(auto without, RuleOf(guarded.without, guarded.family, domain));
+    return std::make_shared<const Unguarded>(std::move(with), std::move(without), searches);
   };
 }
 
@@ -104,6 +113,16 @@ std::vector<model::Graph> GraphsOf(const std::string& rule) {
     graphs.push_back(rules::ParseStatic(each.refused));
   }
   return graphs;
+}
+
+rules::Purpose PurposeOf(const GuardedRule& guarded) {
+  const rules::GuardNote* const note = rules::NoteOn(guarded.rule, guarded.guard);
+  if (note != nullptr) return note->purpose;
+  domain::TensorDomain domain;
+  rules::Words words(&domain);
+  AddWordsOf(guarded.family, words);
+  const absl::string_view guard = absl::StripPrefix(guarded.guard, "not ");
+  return words.purpose(guard.substr(0, guard.find('('))).value();
 }
 
 // What is known of a rule that is not refuted without its guard.
@@ -122,22 +141,88 @@ std::string WhyNotRefuted(const Certificate& certificate, const Searches& search
                       searches.with_matches, " searches that find one");
 }
 
-std::string AnswerOf(const GuardedRule& guarded, int instances, uint64_t seed) {
-  Searches searches;
+// A rule and the rule without one of its guards.
+struct Pair {
+  RuleMaker with;
+  RuleMaker without;
+};
+
+bool IsRefutedIn(const RuleMaker& rule, const model::Graph& graph) {
+  if (MatchesIn(rule, graph).value_or(0) == 0) return false;
   const auto certificate =
-      Certify(MakerOf(guarded, &searches), GraphsOf(guarded.rule),
-              {.instances = instances, .symbolic = (instances + 1) / 2, .seed = seed});
-  if (!certificate.ok()) return absl::StrCat(kFailed, certificate.status().message());
-  if (certificate->tier == Tier::kRefuted) {
-    return absl::StrCat(kRefuted, WhyNotHigher(*certificate));
+      Certify(rule, std::span(&graph, 1), {.instances = 0, .symbolic = 0, .seed = 0});
+  return !certificate.ok() || certificate->tier == Tier::kRefuted;
+}
+
+// Graphs that tell something about the guard: none if the rule itself, guarded, does not hold in
+// such graphs, whose numbers may be extreme.
+absl::StatusOr<GuardPool> FairPool(const Pair& pair, std::span<const model::Graph> graphs,
+                                   uint64_t seed) {
+  Rng rng(seed, 29);
+  QUOTIENT_ASSIGN_OR_RETURN(GuardPool pool, PoolOf(pair.with, pair.without, graphs, rng));
+  const auto is_refuted = [&](const model::Graph& graph) { return IsRefutedIn(pair.with, graph); };
+  if (std::ranges::any_of(pool.accepted, is_refuted)) return GuardPool();
+  std::erase_if(pool.refused, is_refuted);
+  return pool;
+}
+
+absl::StatusOr<std::string> TryGuard(const GuardedRule& guarded, const Pair& pair,
+                                     const GuardPool& pool, const Trials& trials,
+                                     const Searches& searches) {
+  std::vector<model::Graph> graphs = GraphsOf(guarded.rule);
+  graphs.insert(graphs.end(), pool.refused.begin(), pool.refused.end());
+  QUOTIENT_ASSIGN_OR_RETURN(const Certificate certificate, Certify(pair.without, graphs, trials));
+  if (certificate.tier == Tier::kRefuted) {
+    return absl::StrCat(kRefuted, WhyNotHigher(certificate));
   }
-  if (certificate->tier == Tier::kNotApplied) {
-    return absl::StrCat(kNotTried, WhyNotHigher(*certificate));
+  const std::string why = certificate.tier == Tier::kNotApplied
+                              ? absl::StrCat(kNotTried, WhyNotHigher(certificate))
+                              : absl::StrCat(kNotRefuted, WhyNotRefuted(certificate, searches));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string numbers,
+                            DifferenceInNumbers({PurposeOf(guarded), pair.with, pair.without,
+                                                 pool.accepted, pool.refused, trials.seed}));
+  return numbers.empty() ? why : absl::StrCat(kSomeNumbers, numbers);
+}
+
+// What a process does about a guard.
+enum class Work {
+  kPool,         // Only makes the graphs.
+  kWithPool,     // Tries the guard in them.
+  kWithoutPool,  // Tries it in the graphs of the cases alone.
+};
+
+std::string AnswerOf(const GuardedRule& guarded, Work work, const Trials& trials) {
+  Searches searches;
+  const Pair pair = {MakerOf(guarded.text, guarded.family), UnguardedMaker(guarded, &searches)};
+  GuardPool pool;
+  if (work != Work::kWithoutPool) {
+    const RuleMaker without = MakerOf(guarded.without, guarded.family);
+    auto made = FairPool({pair.with, without}, GraphsOf(guarded.rule), trials.seed);
+    if (!made.ok()) return absl::StrCat(kFailed, made.status().message());
+    pool = *std::move(made);
   }
-  return absl::StrCat(kNotRefuted, WhyNotRefuted(*certificate, searches));
+  if (work == Work::kPool) return "";
+  const auto answer = TryGuard(guarded, pair, pool, trials, searches);
+  return answer.ok() ? *answer : absl::StrCat(kFailed, answer.status().message());
 }
 
 }  // namespace
+
+const char* NameOf(Need need) {
+  switch (need) {
+    case Need::kNeeded:
+      return "needed";
+    case Need::kToBuild:
+      return "needed to build";
+    case Need::kForSomeNumbers:
+      return "needed for some numbers";
+    case Need::kNotRefuted:
+      return "not refuted";
+    case Need::kNotTried:
+      return "not tried";
+  }
+  return "";
+}
 
 Split WithoutGuard(absl::string_view rule_text, size_t index) {
   const std::vector<std::string> words =
@@ -157,13 +242,15 @@ Split WithoutGuard(absl::string_view rule_text, size_t index) {
 
 std::vector<GuardedRule> AllGuards() {
   std::vector<GuardedRule> all;
+  std::map<std::string, int> lefts;
   for (size_t family = 0; family < rules::AllFamilies().size(); ++family) {
     for (const egraph::RuleLine& line : egraph::SplitRules(rules::AllFamilies()[family].text)) {
       const std::string name = line.text.substr(0, line.text.find(':'));
+      const int left = ++lefts[name];
       for (size_t i = 0;; ++i) {
         const Split split = WithoutGuard(line.text, i);
         if (split.guard.empty()) break;
-        all.push_back({name, split.guard, line.text, split.without, family});
+        all.push_back({name, left, split.guard, line.text, split.without, family});
       }
     }
   }
@@ -171,20 +258,47 @@ std::vector<GuardedRule> AllGuards() {
 }
 
 absl::StatusOr<GuardFinding> NeedOf(const GuardedRule& guarded, int instances, uint64_t seed) {
-  const absl::StatusOr<std::string> answer =
-      RunApart([&] { return AnswerOf(guarded, instances, seed); });
-  // The process ended without an answer, by an assertion, a signal or a sanitizer.
+  const Trials trials = {.instances = instances, .symbolic = (instances + 1) / 2, .seed = seed};
+  const auto apart = [&](Work work) {
+    return RunApart([&] { return AnswerOf(guarded, work, trials); });
+  };
+  absl::StatusOr<std::string> answer = apart(Work::kWithPool);
+  // The process ended without an answer, by an assertion, a signal or a sanitizer. If already the
+  // graphs did that, it is not the rule's doing.
+  if (absl::IsAborted(answer.status()) && !apart(Work::kPool).ok()) {
+    answer = apart(Work::kWithoutPool);
+  }
   if (absl::IsAborted(answer.status())) {
     return GuardFinding{Need::kToBuild, std::string(answer.status().message())};
   }
   QUOTIENT_RETURN_IF_ERROR(answer.status());
   absl::string_view text = *answer;
-  constexpr std::pair<const char*, Need> kNeeds[] = {
-      {kRefuted, Need::kNeeded}, {kNotRefuted, Need::kNotRefuted}, {kNotTried, Need::kNotTried}};
+  constexpr std::pair<const char*, Need> kNeeds[] = {{kRefuted, Need::kNeeded},
+                                                     {kSomeNumbers, Need::kForSomeNumbers},
+                                                     {kNotRefuted, Need::kNotRefuted},
+                                                     {kNotTried, Need::kNotTried}};
   for (const auto& [prefix, need] : kNeeds) {
     if (absl::ConsumePrefix(&text, prefix)) return GuardFinding{need, std::string(text)};
   }
   return absl::InternalError(absl::StrCat("cannot be tried: ", guarded.without, ": ", text));
+}
+
+rules::RecordedGuard RecordOf(const GuardedRule& guarded, const GuardFinding& finding) {
+  const bool is_needed = finding.need != Need::kNotRefuted && finding.need != Need::kNotTried;
+  const bool says_all = finding.need == Need::kNeeded || finding.need == Need::kNotRefuted;
+  const std::string finding_text =
+      says_all ? finding.why : absl::StrCat(NameOf(finding.need), ": ", finding.why);
+  return {.rule = guarded.rule,
+          .left = guarded.left,
+          .guard = guarded.guard,
+          .is_needed = is_needed,
+          .purpose = PurposeOf(guarded),
+          .finding = absl::StrReplaceAll(finding_text, {{"\t", " "}, {"\n", " "}})};
+}
+
+bool IsExplained(const rules::RecordedGuard& guard) {
+  return guard.is_needed || guard.purpose != rules::Purpose::kEquation ||
+         rules::NoteOn(guard.rule, guard.guard) != nullptr;
 }
 
 }  // namespace quotient::prove

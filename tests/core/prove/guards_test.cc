@@ -5,9 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/rng.h"
+#include "core/model/graph.h"
+#include "tests/core/prove/guard_graphs.h"
+#include "tests/core/rules/soundness.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::prove {
@@ -62,7 +67,7 @@ TEST(NeedOf, WhatKeepsARuleFromUselessWorkIsNot) {
   const GuardFinding product = FindingOf("matmul-chain", "product_is_smaller(?a, ?b)");
   EXPECT_EQ(product.need, Need::kNotRefuted);
   EXPECT_THAT(product.why,
-              ContainsRegex("^exact in [0-9]+ graphs with numbers and [0-9]+ with symbols; it "
+              ContainsRegex("^exact.* in [0-9]+ graphs with numbers and [0-9]+ with symbols; it "
                             "refuses a match in [1-9][0-9]* of [0-9]+ searches that find one$"));
   const GuardFinding smooth = FindingOf("softmax-parts", "smooth(?z)");
   EXPECT_EQ(smooth.need, Need::kNotRefuted);
@@ -70,9 +75,49 @@ TEST(NeedOf, WhatKeepsARuleFromUselessWorkIsNot) {
 }
 
 TEST(NeedOf, WhatNoGraphHasIsSaid) {
-  const GuardFinding order = FindingOf("conv-sum", "weight(?a)");
+  const GuardFinding order = FindingOf("expand-multiply", "keeps(?y, ?x)");
   EXPECT_EQ(order.need, Need::kNotRefuted);
   EXPECT_THAT(order.why, HasSubstr("; no graph that was tried has what it refuses"));
+}
+
+// No case has another Clip than that to [0, 6] where all else is there.
+TEST(NeedOf, GraphsAreMadeThatHaveWhatAGuardRefuses) {
+  EXPECT_EQ(FindingOf("hardswish", "zero_to_six(?c)").need, Need::kNeeded);
+  EXPECT_EQ(FindingOf("hardsigmoid", "is(?three, 3)").need, Need::kNeeded);
+}
+
+TEST(NeedOf, WhatOverflowsWithoutAGuardIsFound) {
+  const GuardFinding scale = FindingOf("cube-scaled", "reaches_far(?x)");
+  EXPECT_EQ(scale.need, Need::kForSomeNumbers);
+  EXPECT_THAT(scale.why, HasSubstr("for numbers up to 1000: "));
+}
+
+TEST(Provoked, GraphsHaveOtherNumbersShapesAndTypes) {
+  const model::Graph graph = rules::ParseStatic(R"(graph g {
+  input x: float32[2,3]
+  input y: float32[2,3]
+  const c: float32[3] = [1, 2, 3]
+  s = Mul(x, c)
+  z = Add(s, y)
+  output z
+})");
+  Rng rng(1);
+  bool has_other_type = false;
+  bool has_other_shape = false;
+  bool has_other_numbers = false;
+  bool has_joined_inputs = false;
+  for (int i = 0; i < 200; ++i) {
+    const std::optional<model::Graph> made = Provoked(graph, rng);
+    if (!made) continue;
+    EXPECT_OK(model::Validate(*made));
+    const model::Value& c = made->value(model::ValueId(2));
+    has_other_type |= c.type.dtype == model::DType::kFloat64;
+    has_other_shape |= c.type.rank() == 2;
+    has_other_numbers |= c.constant && c.type == graph.value(model::ValueId(2)).type &&
+                         c.constant->GetDouble(0) != 1;
+    has_joined_inputs |= made->nodes[0].inputs[0] == made->nodes[1].inputs[1];
+  }
+  EXPECT_TRUE(has_other_type && has_other_shape && has_other_numbers && has_joined_inputs);
 }
 
 // The rule's other left side has the Convs in the other order, which none of its cases has.
@@ -85,7 +130,7 @@ TEST(NeedOf, ARuleThatDoesNotApplyIsNotTried) {
   }
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[1].need, Need::kNotTried);
-  EXPECT_THAT(findings[1].why, HasSubstr("guards refuse its left side in "));
+  EXPECT_THAT(findings[1].why, HasSubstr("its right side cannot be built there"));
 }
 
 }  // namespace
