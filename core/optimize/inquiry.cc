@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/domain/selection.h"
@@ -81,7 +82,7 @@ class Inquiry {
     const auto origin = static_cast<egraph::Origin>(*used + 1);
     after_ = LookAround(*rule_, tensors_, classes_, stop_);
     if (stop_.ShouldStop()) return answer_.SayNoTime();
-    NameRoots();
+    NameRoots(origin);
     for (size_t i = 0; i < search_.found.size(); ++i) {
       if (Uses(search_.found[i].journal, question_.rule, places_)) found_.insert(i);
     }
@@ -127,20 +128,41 @@ class Inquiry {
   }
 
   // Collects what the rule makes equal at the node: its classes, and the names of the original's
-  // values in them.
-  void NameRoots() {
+  // values in them, and in the classes of e-nodes that it made on the way there.
+  void NameRoots(egraph::Origin origin) {
     for (const RuleAtNode* const look : {&before_, &after_}) {
       roots_.insert(roots_.end(), look->roots.begin(), look->roots.end());
     }
     if (rule_->programs().empty()) roots_.insert(roots_.end(), classes_.begin(), classes_.end());
-    const ClassSet roots(graph_, roots_);
+    const ClassSet named(graph_, WithWhatItMade(origin));
     for (uint32_t i = 0; i < tensors_.class_of_value.size(); ++i) {
       const ClassId cls = tensors_.class_of_value[i];
-      if (!cls.valid() || !roots.contains(cls)) continue;
+      if (!cls.valid() || !named.contains(cls)) continue;
       const model::Value& value = tensors_.original.values[i];
       places_.insert(value.name);
       if (value.producer.valid()) places_.insert(domain::SiteName(tensors_, value.producer));
     }
+  }
+
+  // The roots, and the classes below them that e-nodes of this origin lead to and have some of.
+  // Where siblings were merged, the whole is one of these, and may be equal to a value of the
+  // original.
+  std::vector<ClassId> WithWhatItMade(egraph::Origin origin) const {
+    std::vector<ClassId> classes = roots_;
+    absl::flat_hash_set<ClassId> seen;
+    for (const ClassId id : roots_) seen.insert(graph_.Find(id));
+    const auto is_made = [&](ENodeId enode) { return graph_.origin(enode) == origin; };
+    for (size_t i = 0; i < classes.size(); ++i) {
+      for (const ENodeId enode : graph_.nodes(graph_.Find(classes[i]))) {
+        if (!is_made(enode)) continue;
+        for (const ClassId child : graph_.node(enode).children) {
+          const ClassId below = graph_.Find(child);
+          if (std::ranges::none_of(graph_.nodes(below), is_made)) continue;
+          if (seen.insert(below).second) classes.push_back(below);
+        }
+      }
+    }
+    return classes;
   }
 
   void SayDisabled() {

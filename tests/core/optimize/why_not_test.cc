@@ -72,6 +72,19 @@ TEST_F(WhyNotTest, TheResultUsesIt) {
   }
 }
 
+// The merged Conv takes the place of the Concat, which the rule does not look at: another rule
+// removes the Concat of the pieces. The Convs are gone all the same.
+TEST_F(WhyNotTest, WhatItMadeIsUsedElsewhere) {
+  for (const char* node : {"a", "b", "y"}) {
+    const report::WhyNot answer =
+        Ask(absl::StrCat("conv-merge@", node),
+            "g (float[1,2,24,24] x) => (float[1,4,24,24] y) "
+            "<float[2,2,1,1] v = {4, 3, 2, 1}, float[2,2,1,1] w = {1, 2, 3, 4}> "
+            "{ a = Conv(x, v) b = Conv(x, w) y = Concat<axis = 1>(a, b) }");
+    EXPECT_EQ(answer.answer, "applied") << node << ": " << answer.text;
+  }
+}
+
 TEST_F(WhyNotTest, NoGraphWithItIsPredictedToBeFaster) {
   const report::WhyNot answer =
       Ask("conv-batchnorm@c", Normalized("c = Conv(x, w) y = BatchNormalization(c, s, t, m, v)"));

@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void Die(const std::string& path, int line, absl::string_view what) {
   std::cerr << path << ":" << line << ": " << what << "\n";
-  std::abort();
+  std::exit(EXIT_FAILURE);
 }
 
 class Reader {
@@ -79,7 +79,7 @@ const std::vector<RuleCase>& RuleCases() {
   static const auto& all = *[] {
     auto* cases = new std::vector<RuleCase>;
     for (const char* family :
-         {"algebra", "attention", "attention_forms", "attention_parts", "conv", "conv_forms",
+         {"algebra", "attention", "attention_forms", "attention_parts", "channel_padding", "conv", "conv_forms",
           "einsum", "layout", "linear_maps", "matmul", "parts", "picks", "pool", "quantized",
           "reduction", "rotary", "transformer"}) {
       Reader(absl::StrCat("tests/core/rules/cases/", family, ".txt"), cases).Read();
