@@ -54,10 +54,12 @@ each run, then a table for each device. Without --networks and files: the nine o
   --budget TIME     of each run's search, as `quotient optimize --search-budget` takes it: two fifths
                     are for the strategy (60s)
   --max-nodes N     that an e-graph has at most (50000)
+  --without A,B     rules that are not used
   --threads N       of search, kernels and checks (1)
   --timings FILE    what is known of kernels that are measured, and what comes to be known
   --compiled DIR    a folder for what is compiled for GPUs, so that other runs need not do it again
   --csv FILE        the lines of the runs
+  --curves FILE     best cost over time, as CSV: seconds since the strategy began, and costs
   --svg FILE        a picture of best cost over time
 )";
 constexpr Program kProgram = {"network_bench", kUsage};
@@ -67,6 +69,7 @@ struct Options {
   std::vector<std::string> files;
   std::vector<std::string> devices = {"cpu", "model:h200"};
   std::vector<std::string> strategies = search::StrategyNames();
+  std::vector<std::string> without;
   std::optional<int64_t> seeds;
   std::optional<int64_t> max_nodes;
   std::optional<int64_t> threads;
@@ -74,6 +77,7 @@ struct Options {
   std::string timings;
   std::string compiled;
   std::string csv;
+  std::string curves;
   std::string svg;
   bool faithful = false;
   std::string float_type = "float32";
@@ -95,6 +99,7 @@ optimize::Options OptionsOfRun(const Options& options, const std::string& device
   run.budget_seconds = options.budget_seconds + kSecondsForTheRest;
   run.max_nodes = options.max_nodes.value_or(run.max_nodes);
   run.threads = static_cast<int>(std::min<int64_t>(options.threads.value_or(1), 1'000));
+  run.disabled_rules = options.without;
   run.verify_inputs = 1;  // this is about costs: one look at whether they are those of the model
   return run;
 }
@@ -138,6 +143,7 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
       TextFlag("--type", options.float_type),
       ListFlag("--devices", options.devices),
       ListFlag("--strategies", options.strategies),
+      ListFlag("--without", options.without),
       NumberFlag("--seeds", 1, options.seeds),
       budget,
       NumberFlag("--max-nodes", 1, options.max_nodes),
@@ -145,6 +151,7 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
       TextFlag("--timings", options.timings),
       TextFlag("--compiled", options.compiled),
       TextFlag("--csv", options.csv),
+      TextFlag("--curves", options.curves),
       TextFlag("--svg", options.svg),
   };
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.files));
@@ -281,6 +288,19 @@ absl::Status OpenDevices(const Options& options, optimize::Devices& devices) {
   return absl::OkStatus();
 }
 
+// A file that is written when all runs have ended, opened before them, so that an hour's work is not
+// for nothing. Null without a path.
+absl::StatusOr<std::unique_ptr<os::AtomicFile>> OpenLate(const std::string& path) {
+  if (path.empty()) return nullptr;
+  return os::AtomicFile::Create(path);
+}
+
+absl::Status WriteLate(os::AtomicFile* file, const std::string& text) {
+  if (file == nullptr) return absl::OkStatus();
+  QUOTIENT_RETURN_IF_ERROR(file->Append(text));
+  return file->Commit();
+}
+
 absl::StatusOr<bool> Run(const Options& options) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(options));
@@ -290,18 +310,14 @@ absl::StatusOr<bool> Run(const Options& options) {
                              .cache_directory = options.compiled,
                              .environment = os::ReadEnvironment(environ)});
   QUOTIENT_RETURN_IF_ERROR(OpenDevices(options, devices));
-  std::unique_ptr<os::AtomicFile> picture;  // now, so that an hour's work is not for nothing
-  if (!options.svg.empty()) {
-    QUOTIENT_ASSIGN_OR_RETURN(picture, os::AtomicFile::Create(options.svg));
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(const auto curves, OpenLate(options.curves));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto picture, OpenLate(options.svg));
   QUOTIENT_ASSIGN_OR_RETURN(Lines lines, Lines::Begin(options.csv));
   Bench bench(options, &devices, &lines);
   QUOTIENT_ASSIGN_OR_RETURN(const bool all_right, bench.RunAll());
   std::fputs(Summary(bench.runs()).c_str(), stdout);
-  if (picture != nullptr) {
-    QUOTIENT_RETURN_IF_ERROR(picture->Append(DrawRuns(bench.runs())));
-    QUOTIENT_RETURN_IF_ERROR(picture->Commit());
-  }
+  QUOTIENT_RETURN_IF_ERROR(WriteLate(curves.get(), CurvesOf(bench.runs())));
+  QUOTIENT_RETURN_IF_ERROR(WriteLate(picture.get(), DrawRuns(bench.runs())));
   return all_right;
 }
 

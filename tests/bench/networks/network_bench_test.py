@@ -42,6 +42,7 @@ class NetworkBenchTest(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.folder = pathlib.Path(directory.name)
         self.csv = self.folder / "runs.csv"
+        self.curves = self.folder / "curves.csv"
         self.svg = self.folder / "runs.svg"
 
     def model(self):
@@ -80,7 +81,7 @@ class NetworkBenchTest(unittest.TestCase):
     def test_each_strategy_on_models_of_devices(self):
         devices = ["model:h200", "model:h200-strict32"]
         rows, table = self.runs("--devices", ",".join(devices), "--seeds", 2, "--budget", "1s",
-                                "--max-nodes", 500, "--svg", self.svg, self.model())
+                                "--max-nodes", 500, "--svg", self.svg, "--curves", self.curves, self.model())
         self.assertEqual({("twins", device, strategy, seed) for device in devices
                           for strategy in STRATEGIES for seed in "01"},
                          {tuple(list(row.values())[:4]) for row in rows})
@@ -94,7 +95,20 @@ class NetworkBenchTest(unittest.TestCase):
         self.assertEqual(2 * STRATEGIES, [line[1] for line in summed_up])
         for row, line in zip(rows[:4], summed_up):  # of the first device and seed
             self.assertAlmostEqual(float(row["cost_before_us"]), float(line[2]), delta=0.006)
+        self.check_curves(rows)
         self.check_picture([f"twins, {device}" for device in devices])
+
+    def check_curves(self, rows):
+        """The curve of each run falls to what the run came to."""
+        curves = {}
+        with self.curves.open(newline="") as file:
+            for point in csv.DictReader(file):
+                curves.setdefault(tuple(point.values())[:4], []).append((float(point["at"]), float(point["cost_us"])))
+        self.assertEqual([tuple(row.values())[:4] for row in rows], list(curves))
+        for row, curve in zip(rows, curves.values()):
+            self.assertEqual(sorted(curve), curve)
+            self.assertEqual(sorted((cost for _, cost in curve), reverse=True), [cost for _, cost in curve])
+            self.assertAlmostEqual(float(row["cost_after_us"]), curve[-1][1], delta=0.01 * curve[-1][1])
 
     def check_picture(self, names):
         root = xml.etree.ElementTree.parse(self.svg).getroot()
@@ -108,6 +122,32 @@ class NetworkBenchTest(unittest.TestCase):
                 points = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
                 self.assertEqual(sorted(points), points)  # time runs on, and costs fall
                 self.assertGreater(points[-1][1], points[0][1])
+
+    def test_rules_that_are_left_out_gain_nothing(self):
+        rows, _ = self.runs("--devices", "model:h200", "--strategies", "saturate", "--seeds", 1, "--budget", "1s",
+                            "--without", "matmul-merge", self.model())
+        self.assertEqual(rows[0]["cost_before_us"], rows[0]["cost_after_us"])
+        self.assert_reached()
+        refused = bench("--without", "matmul-merges", self.model())
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("matmul-merges", refused.stderr)
+
+    def assert_reached(self):
+        """More rules come to a lower cost, and to that of fewer rules as well. The other way round they do not."""
+        without, full = self.folder / "without.csv", self.folder / "full.csv"
+        options = ("--devices", "model:h200", "--strategies", "mcts,saturate", "--seeds", 2, "--budget", "1s")
+        self.runs(*options, "--without", "matmul-merge", "--curves", without, self.model())
+        self.runs(*options, "--curves", full, self.model())
+        tool = pathlib.Path(__file__).with_name("reached.py")
+        for files, status in (((without, full), 0), ((full, without), 1)):
+            told = subprocess.run([sys.executable, tool, *files], capture_output=True, text=True)
+            self.assertEqual((status, ""), (told.returncode, told.stderr))
+            rows = [line.strip("| ").split(" | ") for line in told.stdout.splitlines()]
+            self.assertEqual([["twins", "model:h200", "mcts"], ["twins", "model:h200", "saturate"]],
+                             [row[:3] for row in rows])
+            for row in rows:
+                self.assertEqual(status == 1, float(row[4]) < float(row[5]))
+                self.assertEqual(status == 1, row[7] == "never")
 
     def test_who_finds_nothing_is_not_the_fastest(self):
         path = self.folder / "alone.onnx"

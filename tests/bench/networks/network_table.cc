@@ -195,6 +195,23 @@ std::string CsvLine(std::span<const std::string> cells) {
   });
 }
 
+std::string CurvesOf(std::span<const NetworkRun> runs) {
+  static const std::string columns[] = {"network", "device", "strategy", "seed", "at", "cost_us"};
+  std::string text = CsvLine(columns) + "\n";
+  for (const NetworkRun& run : runs) {
+    for (const report::SearchStep& step : run.best_costs) {
+      const std::string cells[] = {run.network,
+                                   run.device,
+                                   run.strategy,
+                                   absl::StrCat(run.seed),
+                                   Text(step.seconds),
+                                   Text(step.cost_us)};
+      absl::StrAppend(&text, CsvLine(cells), "\n");
+    }
+  }
+  return text;
+}
+
 std::string Summary(std::span<const NetworkRun> runs) {
   std::vector<SeedRuns> groups = BySeeds(runs);
   std::string text;

@@ -18,6 +18,9 @@ std::vector<std::string> RunCells(const NetworkRun& run);
 // A line of a CSV file, without its end, in the manner of RFC 4180.
 std::string CsvLine(std::span<const std::string> cells);
 
+// Best cost over time as a CSV file: for each run a line at each time that its best cost fell.
+std::string CurvesOf(std::span<const NetworkRun> runs);
+
 // A table for each device: a line for each network and strategy. Where the device is a model,
 // beside what was published of networks of the papers.
 std::string Summary(std::span<const NetworkRun> runs);
