@@ -25,6 +25,8 @@ set(CMAKE_CXX_FLAGS_QUICK "-O1 -DNDEBUG -w --param ggc-min-heapsize=1000000" CAC
 # The code initializes options by designated initializers and leaves out fields with defaults.
 # A switch without a default has to name every enumerator, so that a new one is forgotten nowhere.
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -Werror=switch)
+# gRPC's targets bring -pthread. Without it everywhere, what uses them could not take the precompiled header.
+add_compile_options(-pthread)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 has false positives for inlined copies of std::optional and std::string.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
