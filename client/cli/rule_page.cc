@@ -1,7 +1,10 @@
 #include "client/cli/rule_page.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,11 +14,14 @@
 #include "core/base/counted.h"
 #include "core/base/printable.h"
 #include "core/egraph/pattern_text.h"
+#include "core/rules/guard_notes.h"
+#include "core/rules/purpose.h"
 
 namespace quotient::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using rules::RecordedGuard;
 
 // The lines of the rule's text, one for each left side; empty for a site rule.
 std::vector<std::string> LinesOf(const egraph::Rule& rule) {
@@ -36,6 +42,52 @@ std::vector<std::string> GuardsOf(std::span<const std::string> lines) {
     }
   }
   return guards;
+}
+
+// What is known of a guard, in a sentence.
+std::string KnownOf(const RecordedGuard& guard) {
+  if (guard.is_needed) return absl::StrCat("needed; without it: ", guard.finding);
+  const rules::GuardNote* const note = rules::NoteOn(guard.rule, guard.guard);
+  return absl::StrCat("for ", rules::NameOf(guard.purpose), ": ",
+                      note != nullptr ? note->why : rules::MeaningOf(guard.purpose),
+                      "; the rule without it: ", guard.finding);
+}
+
+// The guards, and below each what is known of it, for those left sides for which the same is.
+std::string GuardsText(std::span<const std::string> guards,
+                       std::span<const RecordedGuard> records) {
+  if (guards.empty()) return " none\n";
+  std::string text = "\n";
+  for (const std::string& guard : guards) {
+    absl::StrAppend(&text, "  ", guard, "\n");
+    std::vector<std::pair<std::string, std::vector<int>>> known;  // With the left sides.
+    for (const RecordedGuard& record : records) {
+      if (record.guard != guard) continue;
+      const std::string sentence = KnownOf(record);
+      auto same = std::ranges::find(known, sentence, &decltype(known)::value_type::first);
+      if (same == known.end()) same = known.insert(known.end(), {sentence, {}});
+      same->second.push_back(record.left);
+    }
+    for (const auto& [sentence, lefts] : known) {
+      const std::string where = absl::StrCat("in line ", absl::StrJoin(lefts, ", "), ": ");
+      absl::StrAppend(&text, "    ", known.size() == 1 ? "" : where, sentence, "\n");
+    }
+  }
+  return text;
+}
+
+Json GuardJson(const RecordedGuard& guard) {
+  const rules::GuardNote* const note = rules::NoteOn(guard.rule, guard.guard);
+  return {{"line", guard.left},
+          {"guard", guard.guard},
+          {"needed", guard.is_needed},
+          {"purpose", rules::NameOf(guard.purpose)},
+          {"why", note != nullptr ? note->why : rules::MeaningOf(guard.purpose)},
+          {"finding", guard.finding}};
+}
+
+int64_t CountNeeded(std::span<const RecordedGuard> guards) {
+  return std::ranges::count_if(guards, &RecordedGuard::is_needed);
 }
 
 std::string CertificateText(const rules::RecordedCertificate& certificate) {
@@ -68,8 +120,24 @@ timing::RuleTable StatsOf(const RulePage& page) {
 
 }  // namespace
 
+std::string NeededOf(std::span<const RecordedGuard> guards) {
+  return guards.empty() ? "-" : absl::StrCat(CountNeeded(guards), "/", guards.size());
+}
+
+std::string GuardCounts(std::span<const RecordedGuard> guards) {
+  std::map<rules::Purpose, int> others;
+  for (const RecordedGuard& guard : guards) others[guard.purpose] += guard.is_needed ? 0 : 1;
+  std::string text = absl::StrCat(Counted(guards.size(), "guard"), ": ", CountNeeded(guards),
+                                  " needed, as counterexamples show");
+  for (const auto& [purpose, count] : others) {
+    if (count > 0) absl::StrAppend(&text, ", ", count, " for ", rules::NameOf(purpose));
+  }
+  return text;
+}
+
 Json RuleJson(const egraph::Rule& rule, const std::string& family,
-              const rules::RecordedCertificate& certificate) {
+              const rules::RecordedCertificate& certificate,
+              std::span<const RecordedGuard> guards) {
   return {{"name", rule.name()},
           {"family", family},
           {"equation", rule.equation()},
@@ -80,7 +148,8 @@ Json RuleJson(const egraph::Rule& rule, const std::string& family,
             {"symbolic", certificate.symbolic},
             {"equations", certificate.equations},
             {"largest_error", certificate.largest_error},
-            {"note", certificate.note}}}};
+            {"note", certificate.note}}},
+          {"guard_counts", {{"all", guards.size()}, {"needed", CountNeeded(guards)}}}};
 }
 
 std::string PageText(const RulePage& page) {
@@ -91,9 +160,8 @@ std::string PageText(const RulePage& page) {
     absl::StrAppend(&text, "text and guards: none, it is written in C++\n");
   } else {
     const std::vector<std::string> guards = GuardsOf(lines);
-    absl::StrAppend(&text, "text:\n  ", absl::StrJoin(lines, "\n  "), "\nguards:",
-                    guards.empty() ? " none" : absl::StrCat("\n  ", absl::StrJoin(guards, "\n  ")),
-                    "\n");
+    absl::StrAppend(&text, "text:\n  ", absl::StrJoin(lines, "\n  "),
+                    "\nguards:", GuardsText(guards, page.guards));
   }
   absl::StrAppend(&text, "certificate: ", CertificateText(page.certificate),
                   "statistics:", StatsText(page, StatsOf(page)));
@@ -102,9 +170,11 @@ std::string PageText(const RulePage& page) {
 
 std::string PageJson(const RulePage& page) {
   const std::vector<std::string> lines = LinesOf(*page.rule);
-  Json json = RuleJson(*page.rule, page.family, page.certificate);
+  Json json = RuleJson(*page.rule, page.family, page.certificate, page.guards);
   json["text"] = lines;
   json["guards"] = GuardsOf(lines);
+  json["guard_findings"] = Json::array();
+  for (const RecordedGuard& guard : page.guards) json["guard_findings"].push_back(GuardJson(guard));
   json["statistics"] = nullptr;
   if (page.stats.ok()) {
     json["statistics"] = StatsObject(StatsOf(page), {{page.rule->name(), page.version}});

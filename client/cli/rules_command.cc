@@ -21,6 +21,7 @@
 #include "core/domain/tensor_domain.h"
 #include "core/optimize/rule_statistics.h"
 #include "core/rules/certificates.h"
+#include "core/rules/guard_records.h"
 #include "core/rules/rule_set.h"
 #include "core/timing/rule_store.h"
 
@@ -48,19 +49,22 @@ void PrintJson(const rules::RuleSet& set) {
   const auto families = Families();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const egraph::Rule* const rule : set.rules()) {
-    list.push_back(RuleJson(*rule, families.at(rule->name()), CertificateOf(rule->name())));
+    list.push_back(RuleJson(*rule, families.at(rule->name()), CertificateOf(rule->name()),
+                            rules::GuardsOf(rule->name())));
   }
   std::printf("%s\n", list.dump(2).c_str());
 }
 
 void PrintTable(const rules::RuleSet& set) {
-  std::printf("%-24s %-22s %9s %8s  %s\n", "rule", "certificate", "instances", "symbolic",
-              "equation");
+  std::printf("%-24s %-22s %9s %8s %7s  %s\n", "rule", "certificate", "instances", "symbolic",
+              "guards", "equation");
   for (const egraph::Rule* const rule : set.rules()) {
     const RecordedCertificate certificate = CertificateOf(rule->name());
-    std::printf("%-24s %-22s %9d %8d  %s\n", rule->name().c_str(), certificate.tier.c_str(),
-                certificate.instances, certificate.symbolic, rule->equation().c_str());
+    std::printf("%-24s %-22s %9d %8d %7s  %s\n", rule->name().c_str(), certificate.tier.c_str(),
+                certificate.instances, certificate.symbolic,
+                NeededOf(rules::GuardsOf(rule->name())).c_str(), rule->equation().c_str());
   }
+  std::printf("\n%s\n", GuardCounts(rules::Guards()).c_str());
 }
 
 absl::StatusOr<timing::RuleStore> StoreOf(const Settings& settings) {
@@ -108,6 +112,7 @@ absl::Status PrintOne(const Settings& settings, const rules::RuleSet& set) {
   const RulePage page = {.rule = *rule,
                          .family = Families().at(name),
                          .certificate = CertificateOf(name),
+                         .guards = rules::GuardsOf(name),
                          .stats = ReadStats(settings),
                          .version = optimize::VersionOf(**rule)};
   // Statistics that nobody asked for may be missing.

@@ -173,7 +173,7 @@ class CommandLineTest(harness.TestCase):
         self.assertIn("complete", self.quotient("completion", "bash").out)
 
     def test_rules_have_equations_and_certificates(self):
-        self.assertRegex(self.quotient("rules").out, r"(?m)^conv-sum +exact +\d+ +\d+  Conv\(x, a\) \+ Conv\(x, b\) = ")
+        self.assertRegex(self.quotient("rules").out, r"(?m)^conv-sum +exact +\d+ +\d+ +\d+/6  Conv\(x, a\) \+ Conv\(x, b\) = ")
         for rule in self.quotient("rules", "--json").json():
             self.assertIn(rule["certificate"]["tier"], ("exact", "exact for any function", "numeric"), rule["name"])
             self.assertTrue(rule["family"], rule["name"])

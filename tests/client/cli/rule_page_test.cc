@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/domain/tensor_domain.h"
 #include "core/rules/rule_set.h"
@@ -34,6 +35,7 @@ class RulePageTest : public ::testing::Test {
                             .symbolic = 1,
                             .equations = 85,
                             .note = "Max"},
+            .guards = {},
             .stats = std::move(stats),
             .version = "v1"};
   }
@@ -75,6 +77,48 @@ TEST_F(RulePageTest, GuardsOfAllLinesAreNamedOnce) {
   EXPECT_THAT(json["guards"], ElementsAre("float(?x)"));
   EXPECT_EQ(json["text"].size(), 2u);
   EXPECT_TRUE(json["statistics"]["devices"].empty());
+}
+
+TEST_F(RulePageTest, ToldIsWhatAGuardIsFor) {
+  RulePage page = Page("max-of-negs", timing::RuleTable());
+  const rules::RecordedGuard needed = {.rule = "max-of-negs",
+                                       .left = 1,
+                                       .guard = "float(?x)",
+                                       .is_needed = true,
+                                       .purpose = rules::Purpose::kTypes,
+                                       .finding = "differs: Neg"};
+  rules::RecordedGuard other = needed;
+  other.left = 2;
+  other.is_needed = false;
+  other.finding = "exact";
+  page.guards = {needed, other};
+  EXPECT_THAT(PageText(page),
+              HasSubstr("guards:\n  float(?x)\n"
+                        "    in line 1: needed; without it: differs: Neg\n"
+                        "    in line 2: for types: integers are moved, never computed in another "
+                        "way; the rule without it: exact\ncertificate: "));
+  const auto json = nlohmann::json::parse(PageJson(page));
+  EXPECT_EQ(json["guard_counts"], nlohmann::json({{"all", 2}, {"needed", 1}}));
+  ASSERT_EQ(json["guard_findings"].size(), 2u);
+  EXPECT_EQ(json["guard_findings"][0]["needed"], true);
+  EXPECT_EQ(json["guard_findings"][1]["purpose"], "types");
+  EXPECT_EQ(json["guard_findings"][1]["line"], 2);
+  // What is the same of all lines is said once.
+  page.guards[1] = needed;
+  EXPECT_THAT(PageText(page), HasSubstr("  float(?x)\n    needed; without it: differs: Neg\n"
+                                        "certificate: "));
+}
+
+TEST_F(RulePageTest, GuardsAreCounted) {
+  EXPECT_EQ(NeededOf({}), "-");
+  const std::vector<rules::RecordedGuard> guards = {
+      {.is_needed = true, .purpose = rules::Purpose::kEquation},
+      {.is_needed = false, .purpose = rules::Purpose::kCost},
+      {.is_needed = false, .purpose = rules::Purpose::kCost},
+      {.is_needed = false, .purpose = rules::Purpose::kRounding}};
+  EXPECT_EQ(NeededOf(guards), "1/4");
+  EXPECT_EQ(GuardCounts(guards),
+            "4 guards: 1 needed, as counterexamples show, 1 for rounding, 2 for cost");
 }
 
 TEST_F(RulePageTest, ARuleByHandHasNoText) {

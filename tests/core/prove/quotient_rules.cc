@@ -14,7 +14,7 @@
 #include "core/rules/rule_set.h"
 #include "tests/core/prove/check_command.h"
 #include "tests/core/prove/generate_command.h"
-#include "tests/core/prove/guards.h"
+#include "tests/core/prove/guards_command.h"
 #include "tests/core/prove/predecessor_findings.h"
 #include "tests/core/prove/predecessors.h"
 #include "tests/core/prove/soak_command.h"
@@ -26,7 +26,7 @@ namespace {
 
 constexpr char kUsage[] =
     R"(usage: quotient-rules check [RULE...] [--rules FILE] [--instances N] [--seed N] [--record FILE]
-       quotient-rules guards [RULE...] [--instances N] [--seed N]
+       quotient-rules guards [RULE...] [--instances N] [--seed N] [--record FILE]
        quotient-rules predecessors [--instances N] [--seed N]
        quotient-rules generate [--operators NAME,...] [--size N] [--device DEVICE] [--without RULE,...]
                                [--instances N] [--seed N]
@@ -47,11 +47,14 @@ cases in which they match. Each rule has a process of its own, of 2 minutes and 
 one whose process ended without an answer, as when a right side cannot be built without a guard that is
 missing. The status is then 1, too. A file has at most 1 MiB and 1000 rules, a rule 4096 bytes.
 
-guards does that without each guard of a rule in turn. A line per guard: "needed" if the rule is refuted
-without it, "needed to build" if its right side cannot be built without it, "not tried" if it applies in no
-graph even then, else "not refuted": it is there for rounding, for infinities and NaN, or for cost. The
-line goes on with what differs without the guard, or with the rule's tier without it, the graphs compared,
-and in how many searches that find a match the guard refuses one.
+guards does that without each guard of a rule in turn, also in graphs made to have what the guard refuses,
+and with numbers of other sizes, infinities and NaN. A line per guard, with the place of its left side among
+those of the rule: "needed" if the rule is refuted without it, "needed to build" if its right side cannot be
+built without it, "needed for some numbers", "not tried" if it applies in no graph even then, else "not
+refuted"; then what the guard is for, as its word declares; and what differs without the guard, or the rule's
+tier without it, the graphs compared, and in how many searches that find a match the guard refuses one. The
+last lines count them. The status is 1 if a guard is part of an equation, but nothing shows that, and no note
+of core/rules/guard_notes.cc says why.
 
 predecessors examines the rules of TASO and TENSAT (tests/core/prove/predecessors). A line per rule: whether
 it is sound, repaired by a side condition or refused, whether the rules here derive it, the instances in
@@ -71,9 +74,9 @@ Run it in the repository's root.
 
   --rules FILE    check: the rules of FILE instead of our own
   --record FILE   check: write the certificates to FILE, as core/rules/certificates.txt has them;
-                  soak: write the lines to FILE
+                  guards: the findings, as core/rules/guards.txt has them; soak: write the lines to FILE
   --instances N   graphs with numbers in which each rule applies, and twice the graphs with symbols
-                  (20; generate: 10)
+                  (20; guards, generate: 10)
   --seed N        of everything random (0)
   --operators     sets of operators (ours): taso, ours, or those that core/generate/universe.cc names
   --size N        operators in a graph (3)
@@ -146,37 +149,12 @@ absl::StatusOr<bool> Check(const Options& options) {
                           .record = options.record});
 }
 
-const char* NameOf(prove::Need need) {
-  switch (need) {
-    case prove::Need::kNeeded:
-      return "needed";
-    case prove::Need::kToBuild:
-      return "needed to build";
-    case prove::Need::kNotRefuted:
-      return "not refuted";
-    case prove::Need::kNotTried:
-      return "not tried";
-  }
-  return "";
-}
-
 absl::StatusOr<bool> Guards(const Options& options) {
-  std::map<prove::Need, int> counts;
-  for (const prove::GuardedRule& guarded : prove::AllGuards()) {
-    if (!options.words.empty() &&
-        std::ranges::find(options.words, guarded.rule) == options.words.end()) {
-      continue;
-    }
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const prove::GuardFinding finding,
-        prove::NeedOf(guarded, options.num_instances(), options.first_seed()));
-    ++counts[finding.need];
-    std::printf("%-28s %-40s %-15s  %s\n", guarded.rule.c_str(), guarded.guard.c_str(),
-                NameOf(finding.need), finding.why.c_str());
-    std::fflush(stdout);
-  }
-  for (const auto& [need, count] : counts) std::printf("%d %s\n", count, NameOf(need));
-  return true;
+  // The graphs made for each guard come on top of these.
+  return prove::RunGuards({.rules = options.words,
+                           .instances = static_cast<int>(options.instances.value_or(10)),
+                           .seed = options.first_seed(),
+                           .record = options.record});
 }
 
 absl::StatusOr<bool> Predecessors(const Options& options) {

@@ -109,9 +109,21 @@ cap: Min(Relu(?x), ?h) => Relu(?x) if is(?h, 6) and has_rank(?h, 0)
     def test_guards_of_a_rule(self):
         ran = check("guards", "mul-one", "conv-sum", "--instances", 10)
         self.assertEqual((0, ""), (ran.returncode, ran.stderr))
-        self.assertRegex(ran.stdout, r"(?m)^mul-one +is\(\?c, 1\) +needed +differs: ")
-        self.assertRegex(ran.stdout, r"(?m)^conv-sum +before\(\?a, \?b\) +not refuted +exact in \d+ graphs with numbers and "
+        self.assertRegex(ran.stdout, r"(?m)^mul-one +1 is\(\?c, 1\) +needed +equation +\S.*$")
+        self.assertRegex(ran.stdout, r"(?m)^equation +2 needed, +0 not refuted$")
+        self.assertRegex(ran.stdout, r"(?m)^8 guards: \d needed, \d not refuted$")
+        self.assertRegex(ran.stdout, r"(?m)^conv-sum +1 before\(\?a, \?b\) +not refuted +cost +exact in \d+ graphs with numbers and "
                                      r"\d+ with symbols; it refuses a match in \d+ of \d+ searches that find one$")
+
+    def test_guards_are_recorded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "guards.txt"
+            ran = check("guards", "mul-one", "--record", path)
+            self.assertEqual((0, ""), (ran.returncode, ran.stderr))
+            lines = [line.split("\t")[:5] for line in path.read_text().splitlines()]
+        kept = [line.split("\t")[:5] for line in (ROOT / "core/rules/guards.txt").read_text().splitlines()]
+        self.assertEqual([line for line in kept if line[0] == "mul-one"], lines,
+                         "quotient-rules guards --record core/rules/guards.txt")
 
     def test_rules_of_predecessors(self):
         ran = check("predecessors", "--instances", 5, "--seed", 1)
@@ -147,6 +159,13 @@ cap: Min(Relu(?x), ?h) => Relu(?x) if is(?h, 6) and has_rank(?h, 0)
             ran = subprocess.run([PROGRAM, "guards", "mul-one"], capture_output=True, text=True, cwd=folder)
         self.assertEqual((1, ""), (ran.returncode, ran.stdout))
         self.assertIn("run it in the repository's root", ran.stderr)
+
+    def test_a_missing_file_of_cases_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "tests/core/rules/cases").mkdir(parents=True)
+            ran = subprocess.run([PROGRAM, "check"], capture_output=True, text=True, cwd=folder)
+        self.assertEqual(1, ran.returncode)
+        self.assertIn("tests/core/rules/cases/algebra.txt:0: cannot be read", ran.stderr)
 
 
 if __name__ == "__main__":
