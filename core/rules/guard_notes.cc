@@ -145,6 +145,12 @@ constexpr GuardNote kNotes[] = {
      "powers of two with more axes than x are rare"},
     {"prelu-parts", "not shrinks(?s)", Purpose::kCost,
      "a slope that shrinks has the cheaper form with Max"},
+    {"convtranspose-scaled-input", "keeps(?x, ?s)", Purpose::kBuilding,
+     "a ConvTranspose takes only what has the rank of its image"},
+    {"matmul-scalar-left", "scalar(?c, ?x)", Purpose::kEquation,
+     "a c along an axis of x fits the product only where sizes are equal"},
+    {"reduce-of-scale", "keeps(?x, ?c)", Purpose::kEquation,
+     "a c that makes x larger is seldom the same along the axes that are reduced"},
 };
 
 }  // namespace

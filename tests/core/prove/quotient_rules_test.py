@@ -112,7 +112,7 @@ cap: Min(Relu(?x), ?h) => Relu(?x) if is(?h, 6) and has_rank(?h, 0)
         self.assertRegex(ran.stdout, r"(?m)^mul-one +1 is\(\?c, 1\) +needed +equation +\S.*$")
         self.assertRegex(ran.stdout, r"(?m)^equation +2 needed, +0 not refuted$")
         self.assertRegex(ran.stdout, r"(?m)^8 guards: \d needed, \d not refuted$")
-        self.assertRegex(ran.stdout, r"(?m)^conv-sum +1 before\(\?a, \?b\) +not refuted +cost +exact in \d+ graphs with numbers and "
+        self.assertRegex(ran.stdout, r"(?m)^conv-sum +2 before\(\?a, \?b\) +not refuted +cost +exact in \d+ graphs with numbers and "
                                      r"\d+ with symbols; it refuses a match in \d+ of \d+ searches that find one$")
 
     def test_guards_are_recorded(self):
