@@ -155,7 +155,7 @@ std::span<const Family> AllFamilies() {
       MatmulFamily(),         ConvFamily(),        GroupedConvFamily(), ConvFormsFamily(),
       PoolFamily(),           ReductionFamily(),   ConcatSplitFamily(), QuantizedFamily(),
       PickFamily(),           ShapeFamily(),       PartsFamily(),       LinearMapsFamily(),
-      EinsumFamily(),
+      EinsumFamily(),         ChannelPaddingFamily(),
   };
   return families;
 }

@@ -28,6 +28,7 @@ Family AlgebraFamily();
 Family MatmulFamily();
 Family ConvFamily();
 Family GroupedConvFamily();
+Family ChannelPaddingFamily();
 Family ConvFormsFamily();
 Family PoolFamily();
 Family ReductionFamily();

@@ -7,6 +7,7 @@ usage: make_slow_kernels.py OUT
     group_norm.onnx          GroupNormalization of opset 21 between two Convs
     einsum.onnx              scores of attention, projections and products all as Einsum
     dfl.onnx                 the head of YOLOv8: Softmax along an axis in the middle, and a Conv of it
+    pruned.onnx              a residual network whose Convs were left with numbers of channels that are no multiples of four
     stft.onnx, stft_512.onnx the front of networks that hear: logarithms of mel energies, five seconds, 16 kHz
 """
 
@@ -73,6 +74,17 @@ def stft(path, seed, length, step, samples=80000):
     net.save(path, {"x": [1, samples, 1]}, x, [1, frames, 80], 18)
 
 
+def pruned(path):
+    net = Net(seed=10)
+    x = net.op("MaxPool", net.op("Relu", net.conv("x", 3, 61, 3)), kernel_shape=[2, 2], strides=[2, 2])
+    for inner in (43, 57, 38, 50):
+        y = net.op("Relu", net.conv(x, 61, inner, 1))
+        y = net.op("Relu", net.conv(y, inner, inner, 3))
+        x = net.op("Relu", net.op("Add", x, net.conv(y, inner, 61, 1)))
+    x = net.op("Flatten", net.op("GlobalAveragePool", net.op("Relu", net.conv(x, 61, 128, 1))))
+    net.save(path, {"x": [1, 3, 56, 56]}, x, [1, 128], 18)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
@@ -85,6 +97,7 @@ def main():
     linear(out / "linear.onnx")
     einsum(out / "einsum.onnx")
     dfl(out / "dfl.onnx")
+    pruned(out / "pruned.onnx")
     stft(out / "stft.onnx", 8, 400, 160)
     stft(out / "stft_512.onnx", 9, 512, 160)
 

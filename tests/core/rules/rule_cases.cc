@@ -79,9 +79,9 @@ const std::vector<RuleCase>& RuleCases() {
   static const auto& all = *[] {
     auto* cases = new std::vector<RuleCase>;
     for (const char* family :
-         {"algebra", "attention", "attention_forms", "attention_parts", "channel_padding", "conv", "conv_forms",
-          "einsum", "layout", "linear_maps", "matmul", "parts", "picks", "pool", "quantized",
-          "reduction", "rotary", "transformer"}) {
+         {"algebra", "attention", "attention_forms", "attention_parts", "channel_padding", "conv",
+          "conv_forms", "einsum", "layout", "linear_maps", "matmul", "parts", "picks", "pool",
+          "quantized", "reduction", "rotary", "transformer"}) {
       Reader(absl::StrCat("tests/core/rules/cases/", family, ".txt"), cases).Read();
     }
     return cases;
