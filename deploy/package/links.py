@@ -7,10 +7,10 @@ Pages below TREE have the folders that they have in the sources. A link to a fil
 text that names it as a part of the sources; all other links stay as they are.
 """
 
+import argparse
 import os
 import pathlib
 import re
-import sys
 
 # Blocks of code, in which brackets are no links.
 FENCE = re.compile(r"(^[ ]*```.*?^[ ]*```)", re.MULTILINE | re.DOTALL)
@@ -35,7 +35,9 @@ def without_dead_links(tree, page, text):
 
 
 def main():
-    tree = pathlib.Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tree", metavar="TREE", type=pathlib.Path)
+    tree = parser.parse_args().tree
     for page in tree.rglob("*.md"):
         text = page.read_text()
         mended = without_dead_links(tree, page.relative_to(tree), text)
