@@ -85,6 +85,13 @@ std::optional<ClassId> LongerBias(Terms& terms, std::span<const ClassId> bias, i
   return WithZeros(terms, bias[0], 0, 0, zeros);
 }
 
+// The Conv, if it has filters: ONNX Runtime runs one without them, but not in blocks.
+std::optional<Convolution> ReadFilters(const OpWord& word, const TensorType& weight) {
+  auto conv = ReadConvolution(word, weight);
+  if (conv && conv->out_channels == 0) return std::nullopt;
+  return conv;
+}
+
 // The range of channels that a Slice takes, if it takes some along that axis alone.
 std::optional<domain::SliceRange> TakenChannels(const OpWord& slice, const TensorType& x) {
   const auto range = domain::ReadSlice(slice.attributes, x);
@@ -128,7 +135,7 @@ domain::SliceRange Widened(const domain::SliceRange& range, int64_t channels) {
 // Args: c, s, x, w, b..
 ClassId ConvOfChannels(Terms& terms, std::span<const Binding> args) {
   const ClassId x = args[2].id, w = args[3].id;
-  auto conv = ReadConvolution(terms.word(args[0].op), terms.type(w));
+  auto conv = ReadFilters(terms.word(args[0].op), terms.type(w));
   const auto taken = TakenChannels(terms.word(args[1].op), terms.type(x));
   if (!conv || conv->group != 1 || !taken || taken->size() < kLeastChannels ||
       taken->size() % kStep == 0) {
@@ -147,7 +154,7 @@ ClassId ConvOfChannels(Terms& terms, std::span<const Binding> args) {
 // Args: c, s, x, w, b..
 ClassId DepthwiseOfChannels(Terms& terms, std::span<const Binding> args) {
   const ClassId x = args[2].id, w = args[3].id;
-  auto conv = ReadConvolution(terms.word(args[0].op), terms.type(w));
+  auto conv = ReadFilters(terms.word(args[0].op), terms.type(w));
   if (!conv || conv->in_channels_per_group != 1 || conv->group < 2 ||
       conv->out_channels % conv->group != 0) {
     return ClassId();

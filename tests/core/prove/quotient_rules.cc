@@ -30,7 +30,8 @@ constexpr char kUsage[] =
        quotient-rules predecessors [--instances N] [--seed N]
        quotient-rules generate [--operators NAME,...] [--size N] [--device DEVICE] [--without RULE,...]
                                [--instances N] [--seed N]
-       quotient-rules soak [--graphs N] [--firings N] [--onnxruntime FILE] [--record FILE] [--seed N]
+       quotient-rules soak [RULE...] [--graphs N] [--firings N] [--onnxruntime FILE] [--record FILE]
+                           [--seed N]
 
 check applies each rule, or those named, in the graphs of tests/core/rules/cases and in random
 variations of them: other shapes, windows and orders of axes. Both sides are compared as elements of a
@@ -64,11 +65,11 @@ generate looks for rules. It enumerates graphs up to a size, takes those with eq
 conjectures, and prints as rule text what the rules do not derive and what is proved. A table counts what
 is left after each step. How far it is goes to standard error, a line for each step and each second.
 
-soak applies all rules together in random graphs and in random variations of the rules' cases, until each
-rule has changed a number of graphs. Every e-node is compared with its class in the reference evaluator,
-and of a tenth of the graphs the rewritten form with the original in ONNX Runtime. A line per rule: the
-graphs that it changed, how often, and those compared in ONNX Runtime. The status is 1 if something
-differs or a rule has changed too few, which the last lines name.
+soak applies all rules together in random graphs and in random variations of the cases of the rules, or
+of those named, until each of these has changed a number of graphs. Every e-node is compared with its
+class in the reference evaluator, and of a tenth of the graphs the rewritten form with the original in
+ONNX Runtime. A line per rule: the graphs that it changed, how often, and those compared in ONNX Runtime.
+The status is 1 if something differs or a rule has changed too few, which the last lines name.
 
 Run it in the repository's root.
 
@@ -189,6 +190,7 @@ absl::StatusOr<bool> Generate(const Options& options) {
 
 absl::StatusOr<bool> Soak(const Options& options) {
   prove::SoakCommand soak;
+  soak.rules = options.words;
   soak.graphs = options.graphs.value_or(soak.graphs);
   soak.firings = options.firings.value_or(soak.firings);
   soak.seed = options.first_seed();

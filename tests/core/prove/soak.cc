@@ -47,6 +47,7 @@ class Soaker {
       if (IsStatic(graph)) graphs.push_back(std::move(graph));
     }
     for (const std::string& name : rules::RuleNames(options.families)) {
+      if (!IsWanted(name)) continue;
       if (const auto found = cases_.find(name); found != cases_.end() && found->second.empty()) {
         result_.of_symbols.push_back(name);
         continue;
@@ -68,6 +69,10 @@ class Soaker {
  private:
   static constexpr int64_t kRandomStride = 5;  // One of so many graphs is not made for a rule.
 
+  bool IsWanted(const std::string& name) const {
+    return options_.rules.empty() ||
+           std::ranges::find(options_.rules, name) != options_.rules.end();
+  }
   bool IsDone() const {
     if (result_.failures.size() >= kMostFailures) return true;
     return result_.graphs >= options_.graphs &&
@@ -177,6 +182,7 @@ class Soaker {
     }
     ++result_.graphs;
     for (const auto& [name, times] : changes) {
+      if (!IsWanted(name)) continue;
       ++result_.tallies[name].graphs;
       result_.tallies[name].changes += times;
     }

@@ -25,6 +25,9 @@ struct SoakOptions {
   // times `graphs` in all.
   int64_t firings = 10;
   uint64_t seed = 0;
+  // Those that graphs are made for, and that are counted; empty: all. All rules are applied in
+  // every graph.
+  std::vector<std::string> rules;
   // One of so many graphs is run by the device.
   int64_t device_stride = 10;
   std::span<const rules::Family> families = rules::AllFamilies();
@@ -45,7 +48,7 @@ struct SoakResult {
   int64_t equations = 0;  // E-nodes compared.
   int64_t on_device = 0;  // Rewritten graphs that were compared on the device.
   int64_t refused = 0;    // Originals that the device refused.
-  std::map<std::string, SoakTally> tallies;  // By rule, of all rules but those of symbols.
+  std::map<std::string, SoakTally> tallies;  // By rule, but for those of symbols.
   // Rules whose cases all have symbols. They apply nowhere else, and graphs here have none: only
   // their certificates (core/prove/certificate.h) say that they are right.
   std::vector<std::string> of_symbols;

@@ -18,9 +18,10 @@ namespace {
 // changed, how often, and the graphs compared in ONNX Runtime.
 std::string RecordOf(const SoakCommand& command, const SoakResult& result) {
   std::string text = absl::StrCat(
-      "# quotient-rules soak --graphs ", command.graphs, " --firings ", command.firings, " --seed ",
-      command.seed, ": ", result.graphs, " graphs, ", result.equations, " e-nodes compared, ",
-      result.on_device, " graphs in ONNX Runtime, ", result.failures.size(), " differ\n");
+      "# quotient-rules soak ", absl::StrJoin(command.rules, " "), command.rules.empty() ? "" : " ",
+      "--graphs ", command.graphs, " --firings ", command.firings, " --seed ", command.seed, ": ",
+      result.graphs, " graphs, ", result.equations, " e-nodes compared, ", result.on_device,
+      " graphs in ONNX Runtime, ", result.failures.size(), " differ\n");
   absl::StrAppend(
       &text, "# apply to symbols only, so not here: ", absl::StrJoin(result.of_symbols, " "), "\n");
   for (const auto& [name, tally] : result.tallies) {
@@ -34,6 +35,7 @@ std::string RecordOf(const SoakCommand& command, const SoakResult& result) {
 
 absl::StatusOr<bool> RunSoak(const SoakCommand& command) {
   SoakOptions options;
+  options.rules = command.rules;
   options.graphs = command.graphs;
   options.firings = command.firings;
   options.seed = command.seed;

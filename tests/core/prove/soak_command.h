@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
 namespace quotient::prove {
 
 struct SoakCommand {
+  std::vector<std::string> rules;  // SoakOptions::rules
   int64_t graphs = 1000;
   int64_t firings = 10;
   uint64_t seed = 0;

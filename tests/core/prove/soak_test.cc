@@ -21,6 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 TEST(Soak, ASampleIsSoundInTheEvaluatorAndInOnnxRuntime) {
@@ -99,6 +100,23 @@ TEST(Soak, ARightRuleIsNoFailureAndIsCounted) {
   EXPECT_EQ(tally.graphs, result.graphs) << "graphs without the rule do not count";
   EXPECT_GE(tally.changes, tally.graphs);
   EXPECT_EQ(tally.on_device, 0);
+}
+
+TEST(Soak, GraphsAreMadeForTheRulesThatAreWanted) {
+  const rules::Family families[] = {
+      {"family", "wanted: Neg(Neg(?x)) => ?x\nother: Abs(Abs(?x)) => Abs(?x)", nullptr, nullptr}};
+  const rules::RuleCase cases[] = {
+      {"wanted", "graph g { input x: float32[2,3] a = Neg(x) z = Neg(a) output z }", ""},
+      {"other", "graph g { input x: float32[2,3] a = Abs(x) z = Abs(a) output z }", ""}};
+  SoakOptions options;
+  options.graphs = 10;
+  options.families = families;
+  options.cases = cases;
+  options.rules = {"wanted"};
+  ASSERT_OK_AND_ASSIGN(const SoakResult result, Soak(options, nullptr));
+  EXPECT_THAT(result.failures, IsEmpty());
+  ASSERT_THAT(result.tallies, SizeIs(1));
+  EXPECT_GE(result.tallies.at("wanted").graphs, 10);
 }
 
 TEST(Soak, RulesThatChangeTooFewGraphsAreNamed) {
