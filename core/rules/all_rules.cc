@@ -150,11 +150,11 @@ absl::Status CheckNone(const Names& unknown) {
 
 std::span<const Family> AllFamilies() {
   static const auto& families = *new std::vector<Family>{
-      FusionFamily(),         TransformerFamily(), AttentionFamily(),   AttentionPartsFamily(),
-      AttentionFormsFamily(), RotaryFamily(),      AlgebraFamily(),     LayoutFamily(),
-      MatmulFamily(),         ConvFamily(),        GroupedConvFamily(), ConvFormsFamily(),
-      PoolFamily(),           ReductionFamily(),   ConcatSplitFamily(), QuantizedFamily(),
-      PickFamily(),           ShapeFamily(),       PartsFamily(),       LinearMapsFamily(),
+      FusionFamily(),         TransformerFamily(),    AttentionFamily(),   AttentionPartsFamily(),
+      AttentionFormsFamily(), RotaryFamily(),         AlgebraFamily(),     LayoutFamily(),
+      MatmulFamily(),         ConvFamily(),           GroupedConvFamily(), ConvFormsFamily(),
+      PoolFamily(),           ReductionFamily(),      ConcatSplitFamily(), QuantizedFamily(),
+      PickFamily(),           ShapeFamily(),          PartsFamily(),       LinearMapsFamily(),
       EinsumFamily(),         ChannelPaddingFamily(),
   };
   return families;

@@ -45,11 +45,12 @@ add-channels: Add(Slice[?s](?x), Slice[?s](?y)) => Slice[?s](Add(?x, ?y))
 mul-channels: Mul(Slice[?s](?x), Slice[?s](?y)) => Slice[?s](Mul(?x, ?y))
   if first_channels(?s, ?x) and first_channels(?s, ?y)
 # pool(Slice(x)) = Slice(pool(x))
-pool-channels: MaxPool[?m](Slice[?s](?x)) => Slice[?s](MaxPool[?m](?x)) if first_channels(?s, ?x)
-pool-channels: AveragePool[?m](Slice[?s](?x)) => Slice[?s](AveragePool[?m](?x))
-  if first_channels(?s, ?x)
+pool-channels: ?y = MaxPool[?m](Slice[?s](?x)) => Slice[?s](MaxPool[?m](?x))
+  if first_channels(?s, ?x) and has_pixels(?y)
+pool-channels: ?y = AveragePool[?m](Slice[?s](?x)) => Slice[?s](AveragePool[?m](?x))
+  if first_channels(?s, ?x) and has_pixels(?y)
 pool-channels: GlobalAveragePool(Slice[?s](?x)) => Slice[?s](GlobalAveragePool(?x))
-  if first_channels(?s, ?x)
+  if first_channels(?s, ?x) and has_pixels(?x)
 )";
 
 // Convs want a multiple of this many channels.

@@ -267,15 +267,6 @@ ClassId PooledParts(Terms& terms, std::span<const Binding> args) {
   return terms.Concat(pooled, axis);
 }
 
-// Whether an image surely has an element to pool.
-bool HasSpatialElements(const TensorType& x) {
-  if (!x.has_rank() || x.rank() < 3) return false;
-  for (int axis = 2; axis < x.rank(); ++axis) {
-    if (NumberAt(x, axis).value_or(0) == 0) return false;
-  }
-  return true;
-}
-
 // The number that a Pad fills with; nullopt for other modes.
 std::optional<double> Filling(const OpWord& pad) {
   if (pad.attributes.GetString("mode", "constant") != "constant") return std::nullopt;
@@ -290,9 +281,6 @@ void AddWords(Words& words) {
   });
   words.Guard("pads_lowest", "o", Purpose::kEquation, [](const View& view, auto args) {
     return Filling(view.word(args[0].op)) == -std::numeric_limits<double>::infinity();
-  });
-  words.Guard("has_pixels", "c", Purpose::kRuntime, [](const View& view, auto args) {
-    return HasSpatialElements(view.type(args[0].id));
   });
   words.Term("pooled_parts", "ool", PooledParts);
   words.Term("conv_of_average", "ooccl", ConvOfAverage);

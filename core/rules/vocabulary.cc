@@ -103,6 +103,15 @@ bool HasElements(const TensorType& type) {
   return std::ranges::all_of(*type.shape, is_positive);
 }
 
+// Whether an image surely has an element to pool.
+bool HasSpatialElements(const TensorType& x) {
+  if (!x.has_rank() || x.rank() < 3) return false;
+  for (int axis = 2; axis < x.rank(); ++axis) {
+    if (NumberAt(x, axis).value_or(0) == 0) return false;
+  }
+  return true;
+}
+
 void AddMagnitudeWords(Words& words) {
   const auto guard = [&](absl::string_view name, Purpose purpose, bool (*holds)(const ClassData&)) {
     words.Guard(name, "c", purpose,
@@ -264,6 +273,9 @@ void AddCommonWords(Words& words) {
   });
   words.Guard("has_elements", "c", Purpose::kEquation,
               [](const View& view, auto args) { return HasElements(view.type(args[0].id)); });
+  words.Guard("has_pixels", "c", Purpose::kRuntime, [](const View& view, auto args) {
+    return HasSpatialElements(view.type(args[0].id));
+  });
   words.Guard("rises", "o", Purpose::kEquation, [](const View& view, auto args) {
     return view.word(args[0].op).attributes.GetFloat("alpha", 0.01) > 0;
   });

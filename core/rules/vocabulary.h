@@ -79,6 +79,7 @@ class Words {
 //   scalar(?c, ?x)       c has one element and no higher rank than x.
 //   has_rank(?x, 2)      x has that rank.
 //   has_elements(?x)     No dimension of x is 0.
+//   has_pixels(?x)       No dimension of x behind its channels is 0 or a symbol.
 //   along(?o, 1)         The operator word has this `axis`, or no other one among its `axes`.
 //   one_axis(?o, ?p)     Both words have an axis in this sense, and it is the same one.
 //   two_axes(?o, ?p)     Both have one, and they are not the same.
