@@ -288,8 +288,8 @@ absl::Status OpenDevices(const Options& options, optimize::Devices& devices) {
   return absl::OkStatus();
 }
 
-// A file that is written when all runs have ended, opened before them, so that an hour's work is not
-// for nothing. Null without a path.
+// A file that is written when all runs have ended, opened before them, so that an hour's work is
+// not for nothing. Null without a path.
 absl::StatusOr<std::unique_ptr<os::AtomicFile>> OpenLate(const std::string& path) {
   if (path.empty()) return nullptr;
   return os::AtomicFile::Create(path);

@@ -200,12 +200,9 @@ std::string CurvesOf(std::span<const NetworkRun> runs) {
   std::string text = CsvLine(columns) + "\n";
   for (const NetworkRun& run : runs) {
     for (const report::SearchStep& step : run.best_costs) {
-      const std::string cells[] = {run.network,
-                                   run.device,
-                                   run.strategy,
-                                   absl::StrCat(run.seed),
-                                   Text(step.seconds),
-                                   Text(step.cost_us)};
+      const std::string cells[] = {run.network,        run.device,
+                                   run.strategy,       absl::StrCat(run.seed),
+                                   Text(step.seconds), Text(step.cost_us)};
       absl::StrAppend(&text, CsvLine(cells), "\n");
     }
   }
