@@ -13,6 +13,7 @@
 #include "core/optimize/inquiry.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -128,7 +129,7 @@ class Inquiry {
   }
 
   // Collects what the rule makes equal at the node: its classes, and the names of the original's
-  // values in them, and in the classes of e-nodes that it made on the way there.
+  // values in them, and in the classes that it made on the way there.
   void NameRoots(egraph::Origin origin) {
     for (const RuleAtNode* const look : {&before_, &after_}) {
       roots_.insert(roots_.end(), look->roots.begin(), look->roots.end());
@@ -144,22 +145,28 @@ class Inquiry {
     }
   }
 
-  // The roots, and the classes below them that e-nodes of this origin lead to and have some of.
-  // Where siblings were merged, the whole is one of these, and may be equal to a value of the
-  // original.
+  // The roots, and the classes that were made for e-nodes of this origin in them. Where siblings
+  // were merged, the whole is one of these, and may have become equal to a value of the original.
+  // Operands of these e-nodes that were there before are none, though the rule may have rewritten
+  // them as well.
   std::vector<ClassId> WithWhatItMade(egraph::Origin origin) const {
+    std::vector<std::span<const ClassId>> children;  // By ENodeId, as they were added.
+    graph_.proofs()->ForEachBirth(graph_.store().rows().span(),
+                                  [&](egraph::OpId, auto of_one) { children.push_back(of_one); });
+    const auto is_made = [&](ENodeId enode) { return graph_.origin(enode) == origin; };
+    std::vector<ENodeId> made;
+    for (const ClassId root : roots_) {
+      std::ranges::copy_if(graph_.nodes(graph_.Find(root)), std::back_inserter(made), is_made);
+    }
     std::vector<ClassId> classes = roots_;
     absl::flat_hash_set<ClassId> seen;
-    for (const ClassId id : roots_) seen.insert(graph_.Find(id));
-    const auto is_made = [&](ENodeId enode) { return graph_.origin(enode) == origin; };
-    for (size_t i = 0; i < classes.size(); ++i) {
-      for (const ENodeId enode : graph_.nodes(graph_.Find(classes[i]))) {
-        if (!is_made(enode)) continue;
-        for (const ClassId child : graph_.node(enode).children) {
-          const ClassId below = graph_.Find(child);
-          if (std::ranges::none_of(graph_.nodes(below), is_made)) continue;
-          if (seen.insert(below).second) classes.push_back(below);
-        }
+    for (size_t i = 0; i < made.size(); ++i) {
+      for (const ClassId child : children[made[i].value()]) {
+        // A class has the number of the e-node that it was made with.
+        const ENodeId enode(child.value());
+        if (!is_made(enode) || !seen.insert(child).second) continue;
+        classes.push_back(child);
+        made.push_back(enode);
       }
     }
     return classes;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -40,10 +41,10 @@ activate-channels: HardSwish(Slice[?s](?x)) => Slice[?s](HardSwish(?x)) if first
 activate-channels: Tanh(Slice[?s](?x)) => Slice[?s](Tanh(?x)) if first_channels(?s, ?x)
 # Slice(x) + Slice(y) = Slice(x + y)
 add-channels: Add(Slice[?s](?x), Slice[?s](?y)) => Slice[?s](Add(?x, ?y))
-  if first_channels(?s, ?x) and first_channels(?s, ?y)
+  if first_channels(?s, ?x) and first_channels(?s, ?y) and same_rank(?x, ?y)
 # Slice(x) Slice(y) = Slice(x y)
 mul-channels: Mul(Slice[?s](?x), Slice[?s](?y)) => Slice[?s](Mul(?x, ?y))
-  if first_channels(?s, ?x) and first_channels(?s, ?y)
+  if first_channels(?s, ?x) and first_channels(?s, ?y) and same_rank(?x, ?y)
 # pool(Slice(x)) = Slice(pool(x))
 pool-channels: ?y = MaxPool[?m](Slice[?s](?x)) => Slice[?s](MaxPool[?m](?x))
   if first_channels(?s, ?x) and has_pixels(?y)

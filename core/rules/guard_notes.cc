@@ -158,9 +158,8 @@ constexpr GuardNote kNotes[] = {
 std::span<const GuardNote> GuardNotes() { return kNotes; }
 
 const GuardNote* NoteOn(absl::string_view rule, absl::string_view guard) {
-  const auto found = std::ranges::find_if(kNotes, [&](const GuardNote& note) {
-    return guard == note.guard && (rule == note.rule || *note.rule == '\0');
-  });
+  const auto found = std::ranges::find_if(
+      kNotes, [&](const GuardNote& note) { return rule == note.rule && guard == note.guard; });
   return found == std::end(kNotes) ? nullptr : &*found;
 }
 

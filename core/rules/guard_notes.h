@@ -10,7 +10,7 @@
 namespace quotient::rules {
 
 struct GuardNote {
-  const char* rule;   // "": every rule that has the guard.
+  const char* rule;
   const char* guard;  // As in the text: "not weight(?x)".
   // What it is for in this rule. kEquation: part of the equation, though no graph that is tried
   // shows that.

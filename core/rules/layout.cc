@@ -287,11 +287,6 @@ void AddWords(Words& words) {
     const TensorType& y = view.type(args[1].id);
     return shape != nullptr && y.has_rank() && static_cast<int>(shape->size()) == y.rank();
   });
-  words.Guard("same_rank", "cc", Purpose::kEquation, [](const View& view, auto args) {
-    const TensorType& x = view.type(args[0].id);
-    const TensorType& y = view.type(args[1].id);
-    return x.has_rank() && y.has_rank() && x.rank() == y.rank();
-  });
   words.Guard("undoes", "oo", Purpose::kEquation, [](const View& view, auto args) {
     const auto outer = Perm(view.word(args[0].op));
     const auto inner = Perm(view.word(args[1].op));

@@ -258,6 +258,11 @@ void AddCommonWords(Words& words) {
     const TensorType& type = view.type(args[0].id);
     return absl::SimpleAtoi(args[1].text, &rank) && type.has_rank() && type.rank() == rank;
   });
+  words.Guard("same_rank", "cc", Purpose::kEquation, [](const View& view, auto args) {
+    const TensorType& x = view.type(args[0].id);
+    const TensorType& y = view.type(args[1].id);
+    return x.has_rank() && y.has_rank() && x.rank() == y.rank();
+  });
   words.Guard("along", "ot", Purpose::kEquation, [](const View& view, auto args) {
     int64_t axis;
     return absl::SimpleAtoi(args[1].text, &axis) && AxisOf(view.word(args[0].op)) == axis;

@@ -29,7 +29,7 @@ class Words {
   using Otherwise = egraph::Guard::Otherwise;
 
   // Add a guard or a function. egraph/pattern.h explains signatures, and what changes the answer of
-  // a guard. `purpose` is what most rules use the guard for; guard_purposes.h has the others.
+  // a guard. `purpose` is what most rules use the guard for; guard_notes.h has the others.
   void Guard(absl::string_view name, absl::string_view signature, Purpose purpose, GuardFn holds,
              Otherwise otherwise = Otherwise::kNothing);
   // If `build` returns an invalid class, the rule does not apply.
@@ -78,6 +78,7 @@ class Words {
 //   keeps(?x, ?c)        Broadcasting c against x keeps the shape of x.
 //   scalar(?c, ?x)       c has one element and no higher rank than x.
 //   has_rank(?x, 2)      x has that rank.
+//   same_rank(?x, ?y)    x and y have the same known rank.
 //   has_elements(?x)     No dimension of x is 0.
 //   has_pixels(?x)       No dimension of x behind its channels is 0 or a symbol.
 //   along(?o, 1)         The operator word has this `axis`, or no other one among its `axes`.

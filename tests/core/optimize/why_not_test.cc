@@ -85,6 +85,20 @@ TEST_F(WhyNotTest, WhatItMadeIsUsedElsewhere) {
   }
 }
 
+// The rule is used at `a`, and was applied at `o`, where it does not pay: what it made there reads
+// what it made at `a`, which does not count.
+TEST_F(WhyNotTest, WhatItMadeOfAnOperandIsNotUsedAtTheNode) {
+  UseRule(
+      "clip-relu: Abs(Transpose[?p](?x)) => Transpose[?p](Abs(?x))\n"
+      "cast-same: Transpose[?p](Transpose[?p](?x)) => ?x");
+  const std::string model =
+      "g (float[64,64,64] x) => (float[64,64,64] u, float[64,64,64] o) { s = Softmax(x) "
+      "t = Transpose<perm = [0, 2, 1]>(s) a = Abs(t) u = Transpose<perm = [0, 2, 1]>(a) "
+      "w = Transpose<perm = [1, 0, 2]>(u) o = Abs(w) }";
+  EXPECT_EQ(Ask("clip-relu@a", model).answer, "applied");
+  EXPECT_NE(Ask("clip-relu@o", model).answer, "applied");
+}
+
 TEST_F(WhyNotTest, NoGraphWithItIsPredictedToBeFaster) {
   const report::WhyNot answer =
       Ask("conv-batchnorm@c", Normalized("c = Conv(x, w) y = BatchNormalization(c, s, t, m, v)"));
